@@ -1,0 +1,78 @@
+# Every target works as the first command on a fresh machine that has Python 3.13 (on PATH, or under pyenv) and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+export PYTHON := $(shell for python in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python3.13; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && { command -v "$$python"; break; }; done)
+export SAM_CLI_TELEMETRY := 0
+
+DEV := .venv/dev/bin
+SAM := .venv/sam/bin
+TOOLS := $(foreach venv,dev sam ministack go,.venv/$(venv)/.installed)
+ARCHITECTURE ?= arm64
+PYTEST_ARGUMENTS ?=
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+.PHONY: demo
+demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running)
+	$(DEV)/python -m tests.demo
+
+.PHONY: test
+test: $(TOOLS) ## run all tests but the long ones
+	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
+		$(DEV)/python -m pytest -m "not soak" $(PYTEST_ARGUMENTS)
+
+.PHONY: soak
+soak: $(TOOLS) ## run the long proofs and print their figures
+	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
+		$(DEV)/python -m pytest -m soak -s $(PYTEST_ARGUMENTS)
+
+.PHONY: check
+check: lint test ## everything that CI checks
+
+.PHONY: lint
+lint: .venv/dev/.installed .venv/sam/.installed ## format, lint, types, import direction, template
+	$(DEV)/ruff format --check .
+	$(DEV)/ruff check .
+	$(DEV)/mypy
+	PYTHONPATH=functions $(DEV)/lint-imports --no-cache
+	$(SAM)/cfn-lint template.yaml
+	$(SAM)/sam validate --lint --template template.yaml --region us-east-1
+
+.PHONY: format
+format: .venv/dev/.installed ## format the code
+	$(DEV)/ruff format .
+	$(DEV)/ruff check --fix .
+
+.PHONY: assets
+assets: .venv/dev/.installed .venv/go/.installed ## find or build the control plane; the last line is its folder
+	@$(DEV)/python -m tests.support.assets
+
+.PHONY: build
+build: .venv/sam/.installed ## build what ships (ARCHITECTURE=arm64 or x86_64)
+	$(SAM)/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
+
+.PHONY: lock
+lock: .venv/dev/.installed ## pin all requirements anew, with hashes
+	for file in layers/dependencies/requirements tests/requirements/{dev,sam,ministack,go}; do \
+		$(DEV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url \
+			--no-emit-find-links --python-version 3.13 --universal $$file.in --output-file $$file.txt; \
+	done
+
+.PHONY: clean
+clean: ## remove everything that was built here
+	rm -rf .venv .aws-sam .out .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/%/.installed: tests/requirements/%.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.13 is needed: neither on PATH nor under ~/.pyenv/versions" >&2; exit 1; }
+	@echo "==> installing .venv/$*" >&2
+	@rm -rf .venv/$*
+	@"$(PYTHON)" -m venv .venv/$*
+	@.venv/$*/bin/pip --disable-pip-version-check install --quiet --require-hashes --requirement $<
+	@touch $@

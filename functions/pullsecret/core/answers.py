@@ -1,0 +1,164 @@
+"""What the API server said, reduced to what may be repeated.
+
+An answer's text can hold anything, a manifest with its values included (admission webhooks and the API server itself
+echo what they refuse). So the body is read once, here, and what leaves is codes, numbers and names of a known form.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pullsecret.core.manifest import LAST_APPLIED
+
+RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
+
+# A page of 500 namespaces is about 1 MB at its worst. A longer body is not read to its end.
+LONGEST_BODY = 8 * 1024 * 1024
+
+# Names of field managers as people and tools choose them; anything else is not repeated.
+_MANAGER = re.compile(r'conflict with "([A-Za-z0-9][A-Za-z0-9._/: -]{0,127})"')
+_MISSING_VERB = re.compile(r"cannot (create|patch|list) resource")
+_CODE = re.compile(r"[A-Za-z]{1,64}")
+_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of the API server, without its text.
+
+    `status` is the HTTP status, or 0 if none came, and then `trouble` says why: ``timeout`` or ``connection``. With a
+    status, `trouble` is ``unreadable`` if the body was not what Kubernetes sends. `reason`, `causes` and `kind` are
+    the codes of a ``Status`` object: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
+    A page of a list has `names` and, unless it is the last, a `continue_token`; one object has `uid` and
+    `resource_version`.
+    """
+
+    status: int
+    trouble: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    holds_last_applied: bool = False
+    reason: str = ""
+    kind: str = ""
+    causes: tuple[tuple[str, str], ...] = ()
+    managers: tuple[str, ...] = ()
+    missing_verb: str = ""
+    over_quota: bool = False
+    denied_by_webhook: bool = False
+    retry_after: float = 0.0
+    names: tuple[str, ...] = ()
+    continue_token: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether the server says that it did what it was asked, with the proof."""
+        return self.status in (200, 201) and not self.trouble
+
+    @property
+    def is_conflict_of_managers(self) -> bool:
+        """Return whether another field manager holds a field that the apply claims."""
+        return self.status == 409 and any(code == "FieldManagerConflict" for code, _ in self.causes)
+
+    @property
+    def is_worth_retrying(self) -> bool:
+        """Return whether the same request may well succeed a moment later.
+
+        An apply is idempotent, so a request whose answer was lost is simply sent again.
+        """
+        if self.status == 0 or self.status in (200, 201):
+            return bool(self.trouble)
+        return self.status in RETRIED_STATUSES or (self.status == 409 and not self.is_conflict_of_managers)
+
+
+def read(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Return the answer that `status`, `headers` and `body` amount to; the body's text is dropped."""
+    retry_after = _seconds(headers.get("Retry-After", ""))
+    document = _document(body)
+    if status in (200, 201):
+        return _read_page(status, document) if "items" in (document or {}) else _read_object(status, document)
+    if document is None or document.get("kind") != "Status":
+        # A proxy, a load balancer or a bare HTTP error: the status code is all there is to go by.
+        known = status in (401, 403) or status in RETRIED_STATUSES
+        return Answer(status, trouble="" if known else "unreadable", retry_after=retry_after)
+    return _read_status(status, document, retry_after)
+
+
+def _name(item: object) -> str:
+    return _match(_DNS_LABEL, _mapping(item, "metadata").get("name")) if isinstance(item, dict) else ""
+
+
+def _document(body: bytes) -> dict[str, Any] | None:
+    if len(body) > LONGEST_BODY:
+        return None
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _read_page(status: int, document: dict[str, Any] | None) -> Answer:
+    items = (document or {}).get("items")
+    names = [_name(item) for item in items] if isinstance(items, list) else [""]
+    if not all(names):
+        return Answer(status, trouble="unreadable")
+    return Answer(status, names=tuple(names), continue_token=_text(_mapping(document, "metadata").get("continue")))
+
+
+def _read_object(status: int, document: dict[str, Any] | None) -> Answer:
+    metadata = _mapping(document, "metadata")
+    uid, version = _match(_IDENTIFIER, metadata.get("uid")), _match(_IDENTIFIER, metadata.get("resourceVersion"))
+    if not (uid and version):
+        return Answer(status, trouble="unreadable")
+    return Answer(
+        status,
+        uid=uid,
+        resource_version=version,
+        holds_last_applied=LAST_APPLIED in _mapping(metadata, "annotations"),
+    )
+
+
+def _read_status(status: int, document: dict[str, Any], retry_after: float) -> Answer:
+    details = _mapping(document, "details")
+    listed = details.get("causes")
+    causes = [cause for cause in listed if isinstance(cause, dict)] if isinstance(listed, list) else []
+    message = _text(document.get("message"))
+    managers = {found for cause in causes if (found := _match(_MANAGER, cause.get("message"), group=1, search=True))}
+    return Answer(
+        status,
+        reason=_match(_CODE, document.get("reason")),
+        kind=_match(_CODE, details.get("kind")),
+        causes=tuple((_match(_CODE, cause.get("reason")), _field(cause.get("field"))) for cause in causes[:20]),
+        managers=tuple(sorted(managers)),
+        missing_verb=_match(_MISSING_VERB, message, group=1, search=True),
+        over_quota="exceeded quota" in message,
+        denied_by_webhook=message.startswith("admission webhook "),
+        retry_after=retry_after or _seconds(str(details.get("retryAfterSeconds", ""))),
+    )
+
+
+def _field(value: object) -> str:
+    """Return only the fields that a decision depends on: a field's path can hold a key that someone else named."""
+    return value if isinstance(value, str) and value in ("data", "type", "immutable") else ""
+
+
+def _mapping(document: dict[str, Any] | None, key: str) -> dict[str, Any]:
+    value = (document or {}).get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value[:4096] if isinstance(value, str) else ""
+
+
+def _match(pattern: re.Pattern[str], value: object, *, group: int = 0, search: bool = False) -> str:
+    found = (pattern.search if search else pattern.fullmatch)(_text(value))
+    return found.group(group) if found else ""
+
+
+def _seconds(text: str) -> float:
+    """Return a Retry-After in seconds (the API server sends whole seconds), or 0 for none or another form."""
+    return float(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0.0

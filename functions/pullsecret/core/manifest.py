@@ -1,0 +1,55 @@
+"""The Secret as it is applied: the same bytes for every namespace."""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pullsecret.core.sensitive import Sensitive
+
+FIELD_MANAGER = "ecr-pull-secret"
+EXPIRES_AT = "ecr-pull-secret/expires-at"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+# A JSON merge patch (RFC 7386), in which null removes a key: kubectl keeps a full copy of an older Secret there.
+WITHOUT_LAST_APPLIED = json.dumps({"metadata": {"annotations": {LAST_APPLIED: None}}}, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What is to be in the cluster, wherever it came from: a named Secret of some type with some data.
+
+    `expires_at` is when the data stops being useful; it is written beside it, for people who look.
+    """
+
+    name: str
+    type: str
+    data: Mapping[str, Sensitive[bytes]]
+    expires_at: datetime
+
+
+def pull_secret(name: str, docker_config: Sensitive[bytes], expires_at: datetime) -> Payload:
+    """Return the payload of an image-pull Secret."""
+    return Payload(name, "kubernetes.io/dockerconfigjson", {".dockerconfigjson": docker_config}, expires_at)
+
+
+def render(payload: Payload) -> Sensitive[bytes]:
+    """Return the apply configuration as JSON (which is YAML too), without a namespace: the request's path names that.
+
+    It claims `type`, `data` and one annotation. No labels, so that neither Helm nor Argo CD takes the Secret for
+    theirs; no ownerReference and no finalizer, so that deleting anything never deletes it.
+    """
+    document = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": payload.name, "annotations": {EXPIRES_AT: timestamp(payload.expires_at)}},
+        "type": payload.type,
+        "data": {key: base64.b64encode(value.reveal()).decode() for key, value in sorted(payload.data.items())},
+    }
+    return Sensitive(json.dumps(document, separators=(",", ":")).encode())
+
+
+def timestamp(moment: datetime) -> str:
+    """Return `moment` as Kubernetes writes times: RFC 3339, UTC, whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,1 @@
+"""Lambda entry points, one per function: parse, wire, call, emit, raise."""
