@@ -1,0 +1,36 @@
+"""Fixtures that every folder of tests may use."""
+
+import secrets
+import signal
+from collections.abc import Iterator
+from types import FrameType
+from typing import NoReturn
+
+import pytest
+
+from tests.support.controlplane import ControlPlane
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    pytest.exit(f"stopped by {signal.Signals(number).name}", returncode=128 + number)
+
+
+def pytest_configure() -> None:
+    """Let SIGTERM end the session as Ctrl-C does, so that fixtures clean up."""
+    signal.signal(signal.SIGTERM, _stop)
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """One control plane for the whole session, started by the first test that asks for it."""
+    with ControlPlane() as control_plane:
+        yield control_plane
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """Name of a new namespace that is removed after the test."""
+    name = f"test-{secrets.token_hex(4)}"
+    control_plane.create_namespace(name)
+    yield name
+    control_plane.remove_namespace(name)
