@@ -60,10 +60,10 @@ build: .venv/sam/.installed ## build what ships (ARCHITECTURE=arm64 or x86_64)
 
 .PHONY: lock
 lock: .venv/dev/.installed ## pin all requirements anew, with hashes
-	for file in layers/dependencies/requirements tests/requirements/{dev,sam,ministack,go}; do \
-		$(DEV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url \
-			--no-emit-find-links --python-version 3.13 --universal $$file.in --output-file $$file.txt; \
-	done
+	lock() { $(DEV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url \
+		--no-emit-find-links --python-version 3.13 --universal "$$1.in" --output-file "$$1.txt" "$${@:2}"; }; \
+	lock layers/dependencies/requirements --excludes layers/dependencies/excluded.txt; \
+	for file in tests/requirements/*.in; do lock "$${file%.in}"; done
 
 .PHONY: clean
 clean: ## remove everything that was built here
