@@ -2,8 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,10 +10,12 @@ from typing import Protocol
 
 from pullsecret.core import docker_config, manifest, namespaces, outcomes
 from pullsecret.core.answers import Answer
-from pullsecret.core.docker_config import Login
+from pullsecret.core.docker_config import Entry, Login
 from pullsecret.core.outcomes import Applied, Failed, Outcome, Skipped
 from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import NamespacesFailed, PullSecretError, Unauthorized
+from pullsecret.errors import ClusterNotTrusted, NamespacesFailed, PullSecretError, Unauthorized
+from pullsecret.parallel import in_parallel
+from pullsecret.service_accounts import Counts
 from pullsecret.settings import OnConflict, Request, Settings
 
 _NAMED_IN_ERROR = 5
@@ -34,7 +35,7 @@ class Cluster(Protocol):
 
     @property
     def requests(self) -> int: ...
-    def namespaces(self, selector: str) -> Sequence[str]: ...
+    def namespaces(self, selector: str, names: Sequence[str] = ()) -> Sequence[str]: ...
     def apply(self, namespace: str, name: str, manifest: Sensitive[bytes], *, force: bool, dry_run: bool) -> Answer: ...
     def remove_last_applied(self, namespace: str, name: str, *, dry_run: bool) -> Answer: ...
     def may_start(self) -> bool: ...
@@ -42,90 +43,139 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run came to. Counts are of namespaces; `duration_ms` is wall clock."""
+    """What a run came to. Counts are of namespaces; `duration_ms` is wall clock.
+
+    `every_namespace` is false for a run that was asked for some namespaces by name. `token_expires_at` is None if there
+    was nothing to do, and so nothing was asked for.
+    """
 
     applied: int
     created: int
     took_over: int
     skipped: int
     failures: tuple[Failed, ...]
-    token_expires_at: datetime
+    token_expires_at: datetime | None
     api_requests: int
     duration_ms: int
+    every_namespace: bool
     dry_run: bool
+    accounts: Counts | None = None
 
     def error(self) -> PullSecretError | None:
-        """Return the error that the run has to end with, or None if no namespace failed."""
+        """Return the error that the run has to end with, or None if nothing failed."""
         if not self.failures:
-            return None
+            return self.accounts.error if self.accounts else None
         named = [f"{failed.namespace}: {failed.reason}" for failed in self.failures[:_NAMED_IN_ERROR]]
         more = len(self.failures) - len(named)
         names = ", ".join(named) + (f", and {more} more" if more else "")
-        text = f"{len(self.failures)} of {self.applied + self.skipped + len(self.failures)} namespaces failed: {names}"
-        if any(failed.reason == "unauthorized" for failed in self.failures):
+        namespaces = len({failed.namespace for failed in self.failures})
+        # Where a ServiceAccount failed, the Secret was applied before.
+        applied_and_failed = len(self.accounts.failures) if self.accounts else 0
+        all_namespaces = self.applied + self.skipped + len(self.failures) - applied_and_failed
+        text = f"{namespaces} of {all_namespaces} namespaces failed: {names}"
+        reasons = {failed.reason for failed in self.failures}
+        if "untrusted" in reasons:
+            return ClusterNotTrusted(
+                "the endpoint began to show a certificate that the cluster's authority did not sign; look for a proxy "
+                f"that opens TLS. {text}"
+            )
+        if "unauthorized" in reasons:
             return Unauthorized(
                 f"the API server stopped accepting the function's role during the run; check its access entry. {text}"
             )
         return NamespacesFailed(f"{text}; the log has every one with its remedy")
 
 
-def refresh(
+def _no_accounts(_cluster: object, _applied: Sequence[Applied]) -> None:
+    return None
+
+
+def refresh[C: Cluster](
     settings: Settings,
     request: Request,
     *,
     logins: Callable[[], Logins],
-    connect: Callable[[], Cluster],
+    connect: Callable[[], C],
     record: Callable[[Outcome], None],
+    extra: Callable[[], Sequence[Entry]] = tuple,
+    accounts: Callable[[C, Sequence[Applied]], Counts | None] = _no_accounts,
 ) -> Report:
     """Refresh the Secret in every selected namespace, give each outcome to `record` as it comes, and return the report.
 
-    The login is fetched and the namespaces are planned before the first PATCH, so a run that cannot go on has changed
-    nothing: then a `PullSecretError` says why. A namespace that fails does not stop the others.
+    `extra` gives the entries for other registries than those of `logins`; `accounts` has the ServiceAccounts name the
+    Secret, where it is in place. All that is to be written is fetched and the
+    namespaces are planned before the first PATCH, so a run that cannot go on has changed nothing: then a
+    `PullSecretError` says why. A namespace that fails does not stop the others.
     """
     started = time.monotonic()
+    if request.from_audit_log and not _selected(request.namespaces, settings):
+        return _NOTHING
     granted = logins()
     payload = manifest.pull_secret(
-        settings.secret_name, docker_config.render(granted.entries), expires_at=granted.expires_at
+        settings.secret_name, docker_config.render(granted.entries, extra()), expires_at=granted.expires_at
     )
     document = manifest.render(payload)
     cluster = connect()
-    planned = namespaces.plan(
-        cluster.namespaces(settings.namespace_selector),
-        include=settings.include_namespaces,
-        exclude=settings.exclude_namespaces,
-        requested=request.namespaces,
-    )
+    planned = _plan(cluster, settings, request)
     counts: Counter[str] = Counter()
+    applied: list[Applied] = []
     failures: list[Failed] = []
     apply = partial(_apply, cluster, payload.name, document, on_conflict=settings.on_conflict, dry_run=request.dry_run)
-    for outcome in _in_parallel(apply, planned, settings.concurrency):
+    for outcome in in_parallel(apply, planned, workers=settings.concurrency, broken=outcomes.broken):
         record(outcome)
         match outcome:
             case Applied():
-                counts["applied"] += 1
+                applied.append(outcome)
                 counts["created"] += outcome.change == "created"
                 counts["took_over"] += bool(outcome.took_over_from)
             case Skipped():
                 counts["skipped"] += 1
             case Failed():
                 failures.append(outcome)
+    named = accounts(cluster, applied)
     return Report(
-        applied=counts["applied"],
+        applied=len(applied),
         created=counts["created"],
         took_over=counts["took_over"],
         skipped=counts["skipped"],
-        failures=tuple(sorted(failures, key=lambda failed: failed.namespace)),
+        failures=tuple(sorted((*failures, *(named.failures if named else ())), key=lambda failed: failed.namespace)),
+        accounts=named,
         token_expires_at=granted.expires_at,
         api_requests=cluster.requests,
         duration_ms=_milliseconds_since(started),
+        every_namespace=not request.namespaces,
         dry_run=request.dry_run,
     )
 
 
-def _in_parallel(apply: Callable[[str], Outcome], planned: Sequence[str], workers: int) -> Iterator[Outcome]:
-    with ThreadPoolExecutor(workers, thread_name_prefix="apply") as pool:
-        for future in as_completed([pool.submit(apply, namespace) for namespace in planned]):
-            yield future.result()
+_NOTHING = Report(
+    applied=0,
+    created=0,
+    took_over=0,
+    skipped=0,
+    failures=(),
+    token_expires_at=None,
+    api_requests=0,
+    duration_ms=0,
+    every_namespace=False,
+    dry_run=False,
+)
+
+
+def _plan(cluster: Cluster, settings: Settings, request: Request) -> tuple[str, ...]:
+    existing = cluster.namespaces(settings.namespace_selector, namespaces.exact(request.namespaces))
+    if request.from_audit_log:
+        return _selected(set(existing) & set(request.namespaces), settings)
+    return namespaces.plan(
+        existing,
+        include=settings.include_namespaces,
+        exclude=settings.exclude_namespaces,
+        requested=request.namespaces,
+    )
+
+
+def _selected(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
+    return namespaces.allowed(names, include=settings.include_namespaces, exclude=settings.exclude_namespaces)
 
 
 def _apply(

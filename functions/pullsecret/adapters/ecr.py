@@ -1,21 +1,22 @@
 """Logins from Amazon ECR."""
 
 import base64
-import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import boto3
 
 from pullsecret.adapters import aws
 from pullsecret.core.docker_config import Login
 from pullsecret.core.manifest import timestamp
-from pullsecret.core.registries import Registry
+from pullsecret.core.registries import PublicRegistry, Registry
 from pullsecret.core.sensitive import Sensitive
 from pullsecret.errors import RegistryError
 
 _USERNAME = "AWS"
+_PRIVATE, _PUBLIC = "ecr", "ecr-public"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,43 +27,66 @@ class Logins:
     expires_at: datetime
 
 
-def logins(session: boto3.Session, registries: Iterable[Registry]) -> Logins:
+def logins(session: boto3.Session, registries: Iterable[Registry | PublicRegistry]) -> Logins:
     """Return a login for each registry, from one GetAuthorizationToken per distinct region and role.
 
-    A token is good for every registry that its identity may pull from in that region, for 12 hours:
+    A token is good for every registry that its identity may pull from in that region, for 12 hours. ECR Public has
+    tokens of its own.
     https://docs.aws.amazon.com/AmazonECR/latest/userguide/registry_auth.html
     Raises `RegistryError`.
     """
-    tokens: dict[tuple[str, str | None], tuple[Sensitive[str], datetime]] = {}
+    tokens: dict[tuple[str, str, str | None], tuple[Sensitive[str], datetime]] = {}
     entries = []
     for registry in registries:
-        if registry.source not in tokens:
-            tokens[registry.source] = _token(session, *registry.source)
-        password, _ = tokens[registry.source]
+        service = _PUBLIC if isinstance(registry, PublicRegistry) else _PRIVATE
+        source = (service, *registry.source)
+        if source not in tokens:
+            tokens[source] = _token(session, *source)
+        password, _ = tokens[source]
         entries.append(Login(registry.host, _USERNAME, password))
     return Logins(tuple(entries), min(expires_at for _, expires_at in tokens.values()))
 
 
-def _token(session: boto3.Session, region: str, role_arn: str | None) -> tuple[Sensitive[str], datetime]:
+def _token(session: boto3.Session, service: str, region: str, role_arn: str | None) -> tuple[Sensitive[str], datetime]:
     if role_arn:
         session = _assume(session, role_arn)
-    identity = f"role {role_arn}" if role_arn else "the function's role"
     try:
-        answer = session.client("ecr", region_name=region, config=aws.CONFIG).get_authorization_token()
+        granted = _ask(session, service, region)
     except aws.FAILURES as error:
-        raise RegistryError(
-            f"ECR in {region} gave {identity} no token: {aws.code_of(error)}. It needs ecr:GetAuthorizationToken, and "
-            "a way to the ECR API (NAT gateway or VPC endpoint ecr.api). No namespace was touched"
-        ) from None
-    granted = answer.get("authorizationData") or [{}]
-    token, expires_at = granted[0].get("authorizationToken", ""), granted[0].get("expiresAt")
+        raise RegistryError(_why_no_token(service, region, role_arn, aws.code_of(error))) from None
+    where = _where(service, region)
+    token, expires_at = granted.get("authorizationToken", ""), granted.get("expiresAt")
     if not isinstance(expires_at, datetime):
-        raise RegistryError(f"ECR in {region} answered without expiresAt; expected a time. No namespace was touched")
+        raise RegistryError(f"{where} answered without expiresAt; expected a time. No namespace was touched")
     if expires_at <= datetime.now(UTC):
         raise RegistryError(
-            f"ECR in {region} answered a token that expired at {timestamp(expires_at)}; no namespace was touched"
+            f"{where} answered a token that expired at {timestamp(expires_at)}; no namespace was touched"
         )
-    return _password(region, token), expires_at
+    return _password(where, token), expires_at
+
+
+def _ask(session: boto3.Session, service: str, region: str) -> Mapping[str, Any]:
+    if service == _PUBLIC:
+        public = session.client("ecr-public", region_name=region, config=aws.CONFIG).get_authorization_token()
+        return public.get("authorizationData") or {}
+    private = session.client("ecr", region_name=region, config=aws.CONFIG).get_authorization_token()
+    return (private.get("authorizationData") or [{}])[0]
+
+
+def _where(service: str, region: str) -> str:
+    return "ECR Public" if service == _PUBLIC else f"ECR in {region}"
+
+
+def _why_no_token(service: str, region: str, role_arn: str | None, code: str) -> str:
+    identity = f"role {role_arn}" if role_arn else "the function's role"
+    if service == _PUBLIC:
+        need = (
+            "ecr-public:GetAuthorizationToken and sts:GetServiceBearerToken (for the function's role: the parameter "
+            f"EcrPublic), and a way to the ECR Public API in {region} (NAT gateway)"
+        )
+    else:
+        need = "ecr:GetAuthorizationToken, and a way to the ECR API (NAT gateway or VPC endpoint ecr.api)"
+    return f"{_where(service, region)} gave {identity} no token: {code}. It needs {need}. No namespace was touched"
 
 
 def _assume(session: boto3.Session, role_arn: str) -> boto3.Session:
@@ -75,15 +99,15 @@ def _assume(session: boto3.Session, role_arn: str) -> boto3.Session:
         ) from None
 
 
-def _password(region: str, token: str) -> Sensitive[str]:
+def _password(where: str, token: str) -> Sensitive[str]:
     """Return the password of an authorization token, which is base64 of ``AWS:password``."""
     try:
         username, _, password = base64.b64decode(token, validate=True).decode("ascii").partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         username, password = "", ""
     if username != _USERNAME or not password:
         raise RegistryError(
-            f"ECR in {region} answered a token of {len(token)} characters that is not base64 of AWS:password; "
+            f"{where} answered a token of {len(token)} characters that is not base64 of AWS:password; "
             "no namespace was touched"
         )
     return Sensitive(password)

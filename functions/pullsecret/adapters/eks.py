@@ -13,7 +13,13 @@ from botocore.signers import RequestSigner
 from pullsecret.adapters import aws
 from pullsecret.core.registries import dns_suffix
 from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import ClusterAccessDenied, ClusterNotActive, ClusterNotFound, ClusterUnreachable
+from pullsecret.errors import (
+    ClusterAccessDenied,
+    ClusterNotActive,
+    ClusterNotFound,
+    ClusterNotTrusted,
+    ClusterUnreachable,
+)
 
 # EKS serves during an update; in the other states there is no API server to talk to, or not for long.
 _SERVING = ("ACTIVE", "UPDATING")
@@ -32,12 +38,28 @@ class ClusterAccess:
     ca_pem: str
 
 
+def reach(session: boto3.Session, region: str | None, role_arn: str | None) -> boto3.Session:
+    """Return the session to call a cluster with: in its region, as the role if there is one, else as the function.
+
+    Raises `ClusterAccessDenied`.
+    """
+    if role_arn is None:
+        return aws.session(region or session.region_name)
+    try:
+        return aws.assume(session, role_arn, region)
+    except aws.FAILURES as error:
+        raise ClusterAccessDenied(
+            f"cannot assume {role_arn} for its cluster: {aws.code_of(error)}. Its trust policy must name the "
+            "function's role, and the parameter FleetRoleArns must match it. No namespace was touched"
+        ) from None
+
+
 def describe(session: boto3.Session, cluster_name: str) -> ClusterAccess:
     """Return where the cluster is. Raises a `ClusterError` if EKS does not tell, or the cluster does not serve."""
     client = session.client("eks", config=aws.CONFIG)
     where = f"cluster {cluster_name} in {session.region_name}"
     try:
-        cluster = client.describe_cluster(name=cluster_name)["cluster"]
+        cluster = client.describe_cluster(name=cluster_name).get("cluster", {})
     except aws.FAILURES as error:
         code = aws.code_of(error)
         if code == "ResourceNotFoundException":
@@ -56,7 +78,13 @@ def describe(session: boto3.Session, cluster_name: str) -> ClusterAccess:
     endpoint, ca = cluster.get("endpoint", ""), cluster.get("certificateAuthority", {}).get("data", "")
     if not (endpoint.startswith("https://") and ca):
         raise ClusterNotActive(f"{where} is {status} but has no endpoint or no certificate authority yet")
-    return ClusterAccess(endpoint, base64.b64decode(ca).decode("ascii"))
+    try:
+        return ClusterAccess(endpoint, base64.b64decode(ca).decode("ascii"))
+    except ValueError:
+        raise ClusterNotTrusted(
+            f"the certificate authority that EKS names for {where} is not base64 of PEM; look for a proxy before the "
+            "EKS API"
+        ) from None
 
 
 def sign_bearer_token(session: boto3.Session, cluster_name: str) -> Sensitive[str]:

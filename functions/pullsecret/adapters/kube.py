@@ -5,21 +5,19 @@ request here asks for metadata only, and no value is ever decoded.
 """
 
 import ssl
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from urllib.parse import urlencode
-from urllib.request import getproxies
 
 import boto3
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import RESTClientObject
-from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt, wait_exponential_jitter
-from urllib3 import PoolManager
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, ReadTimeoutError, SSLError
+from tenacity import RetryCallState, Retrying, retry_if_result, wait_exponential_jitter
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
 from urllib3.util import Timeout
 
-from pullsecret.adapters import eks
+from pullsecret.adapters import eks, transport
 from pullsecret.adapters.eks import BearerTokens, ClusterAccess
+from pullsecret.adapters.pace import Pace
 from pullsecret.core import answers
 from pullsecret.core.answers import Answer
 from pullsecret.core.manifest import FIELD_MANAGER, WITHOUT_LAST_APPLIED
@@ -36,22 +34,35 @@ from pullsecret.errors import (
 
 # Metadata only: the server itself leaves the values out. Plain JSON is the fallback that every server knows.
 # https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
-_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json"
 
 _PAGE = 500
 _CONNECT_TIMEOUT_SECONDS = 5.0
 _READ_TIMEOUT_SECONDS = 20.0
-_LEAST_READ_TIMEOUT_SECONDS = 1.0
-_ATTEMPTS = 8
+_LEAST_TIMEOUT_SECONDS = 1.0
+# An endpoint's name can have as many addresses; each is tried for the whole connect timeout.
+_ADDRESSES = 3
+# With the waits between them, six tries take about 8 seconds.
+_TRIES = 6
+_PATIENCE_SECONDS = 60.0
 _RESTARTS = 3
 
 # What a run keeps back of the function's time: for the last answers to come in and for the report to be written.
 SAFETY_MARGIN_SECONDS = 10.0
 
+# What makes an answer out of status, headers and body.
+type _Reader = Callable[[int, Mapping[str, str], bytes], Answer]
+
 
 class Cluster:
-    """One cluster's API server, for one run. Threads may share it."""
+    """One cluster's API server, for one run. Threads may share it.
+
+    `role` names the Kubernetes group that the function is in; `role_file` says what that group may do.
+    """
+
+    role = "pull-secret-refresher"
+    role_file = "cluster/refresher-rbac.yaml"
 
     def __init__(
         self, access: ClusterAccess, bearer: BearerTokens, *, concurrency: int, remaining: Callable[[], float]
@@ -60,15 +71,10 @@ class Cluster:
         self._endpoint = access.endpoint.rstrip("/")
         self._bearer = bearer
         self._remaining = remaining
-        self._pool = _pool(self._endpoint, access.ca_pem, concurrency)
+        self._pool = transport.connections(self._endpoint, access.ca_pem, concurrency)
+        self._pace = Pace(concurrency)
         self._lock = Lock()
         self._requests = 0
-        self._retrying = Retrying(
-            retry=retry_if_result(lambda answer: answer.is_worth_retrying),
-            wait=_wait,
-            stop=lambda state: _is_last(state) or remaining() - state.upcoming_sleep < SAFETY_MARGIN_SECONDS,
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
 
     @property
     def requests(self) -> int:
@@ -79,29 +85,24 @@ class Cluster:
         """Return whether enough of the function's time is left to start on another namespace."""
         return self._remaining() >= SAFETY_MARGIN_SECONDS
 
-    def namespaces(self, selector: str) -> list[str]:
+    def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:
         """Return the names of all namespaces that match the label selector, empty for all, read in pages.
 
+        If `names` are given, only these are asked for, by the label that every namespace has:
+        https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name
         Raises a `ClusterError`, or a `SettingsError` if the server does not understand the selector.
         """
-        for _ in range(_RESTARTS):
-            names: list[str] = []
-            token = ""
-            while True:
-                page = self._page(selector, token)
-                if page.status == 410:
-                    # The snapshot that the token points into is gone from the server; what was read may be old.
-                    break
-                if not page.succeeded:
-                    raise self._why_no_list(page, selector)
-                names.extend(page.names)
-                if not page.continue_token:
-                    return names
-                token = page.continue_token
-        raise UnexpectedAnswer(
-            f"{self._endpoint} let a list of namespaces expire {_RESTARTS} times; it is overloaded, or its etcd is "
-            "compacted too often. No namespace was touched"
-        )
+        by_name = f"kubernetes.io/metadata.name in ({','.join(names)})" if names else ""
+        wanted = ",".join(part for part in (selector, by_name) if part)
+        pages = self._pages("/api/v1/namespaces", {"labelSelector": wanted}, _METADATA_LIST)
+        if pages[-1].status == 410:
+            raise UnexpectedAnswer(
+                f"{self._endpoint} let a list of namespaces expire {_RESTARTS} times; it is overloaded, or its etcd is "
+                "compacted too often. No namespace was touched"
+            )
+        if not pages[-1].succeeded:
+            raise self._why_no_list(pages[-1], selector)
+        return [name for page in pages for name in page.names]
 
     def apply(self, namespace: str, name: str, manifest: Sensitive[bytes], *, force: bool, dry_run: bool) -> Answer:
         """Return the answer to one server-side apply of `manifest` as the Secret `name`.
@@ -122,75 +123,149 @@ class Cluster:
         self, namespace: str, name: str, query: dict[str, str], content_type: str, body: bytes, *, dry_run: bool
     ) -> Answer:
         query |= {"dryRun": "All"} if dry_run else {}
-        headers = {"Accept": _METADATA, "Content-Type": content_type}
+        headers = {"Accept": METADATA, "Content-Type": content_type}
         path = f"/api/v1/namespaces/{namespace}/secrets/{name}?{urlencode(query)}"
         return self._call("PATCH", path, headers, body)
 
-    def _page(self, selector: str, token: str) -> Answer:
-        query = {"limit": str(_PAGE), "labelSelector": selector, "continue": token}
-        path = f"/api/v1/namespaces?{urlencode({key: value for key, value in query.items() if value})}"
-        return self._call("GET", path, {"Accept": _METADATA_LIST}, None)
+    def _pages(self, path: str, query: Mapping[str, str], accept: str, read: _Reader = answers.read) -> list[Answer]:
+        """Return the pages of a list, the last of which tells whether it is whole."""
+        pages: list[Answer] = []
+        for _ in range(_RESTARTS):
+            pages, token = [], ""
+            while not pages or token:
+                asked = {"limit": str(_PAGE), **query, "continue": token}
+                whole = f"{path}?{urlencode({key: value for key, value in asked.items() if value})}"
+                pages.append(self._call("GET", whole, {"Accept": accept}, None, read))
+                token = pages[-1].continue_token
+            # 410: the snapshot that the token points into is gone from the server, and what was read may be old.
+            if pages[-1].status != 410:
+                break
+        return pages
 
-    def _call(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Answer:
-        answer: Answer = self._retrying.copy()(self._attempt, method, path, headers, body)
-        return answer
+    def _call(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None, read: _Reader = answers.read
+    ) -> Answer:
+        """Return the last answer to the request, after as many tries as it is worth and the time allows.
 
-    def _attempt(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Answer:
-        token = self._bearer.current()
-        if self._bearer.exhausted:
-            return Answer(401)
-        answer = self._send(token, method, path, headers, body)
-        if answer.status == 401 and self._bearer.renew(token):
-            answer = self._send(self._bearer.current(), method, path, headers, body)
+        A request that fails while others succeed gets a few tries. While the server answers nobody, though it did
+        before, the fault is not in the request and a try does not count, for a minute. A server that asks for patience
+        gets it until the time is over.
+        """
+        last = Answer(0, trouble="no-time")
+        tries, answered = 0, self._pace.answers
+
+        def attempt() -> Answer:
+            nonlocal last
+            # With no time for another try, what the try before came to is what is known.
+            last = self._attempt(method, path, headers, body, read) or last
+            return last
+
+        # Nearly every request ends here. Setting up the retries costs as much as a tenth of the whole request.
+        if not attempt().is_worth_retrying:
+            return last
+        made = [last]
+
+        def gives_up(state: RetryCallState) -> bool:
+            nonlocal tries, answered
+            is_out = last.is_outage and answered == self._pace.answers > 0
+            tries, answered = tries + (not is_out), self._pace.answers
+            is_enough = tries >= _TRIES or time.monotonic() - state.start_time > _PATIENCE_SECONDS
+            is_late = self._remaining() - state.upcoming_sleep < SAFETY_MARGIN_SECONDS
+            return is_late or (is_enough and not last.is_throttled)
+
+        return Retrying(
+            retry=retry_if_result(lambda answer: answer.is_worth_retrying),
+            # A growing, jittered time, and that much more than the server's Retry-After.
+            wait=lambda state: last.retry_after + _backoff(state),
+            stop=gives_up,
+            retry_error_callback=lambda _: last,
+        )(lambda: made.pop() if made else attempt())
+
+    def _attempt(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None, read: _Reader
+    ) -> Answer | None:
+        """Return the answer to one try, or None if no time was left to send anything."""
+        with self._pace.turn():
+            token = self._bearer.current()
+            if self._bearer.exhausted:
+                return Answer(401)
+            answer = self._send(token, method, path, headers, body, read)
+            if answer and answer.status == 401 and self._bearer.renew(token):
+                answer = self._send(self._bearer.current(), method, path, headers, body, read)
+        if answer and answer.asks_for_less:
+            self._pace.slow_down(answer.retry_after)
+        elif answer and not answer.is_worth_retrying:
+            self._pace.answered()
         return answer
 
     def _send(
-        self, token: Sensitive[str], method: str, path: str, headers: Mapping[str, str], body: bytes | None
-    ) -> Answer:
+        self,
+        token: Sensitive[str],
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        read: _Reader,
+    ) -> Answer | None:
+        if not self.may_start():
+            return None
         with self._lock:
             self._requests += 1
-        left = self._remaining() - SAFETY_MARGIN_SECONDS / 2
-        read_timeout = max(_LEAST_READ_TIMEOUT_SECONDS, min(_READ_TIMEOUT_SECONDS, left))
+        left = max(_LEAST_TIMEOUT_SECONDS, self._remaining() - SAFETY_MARGIN_SECONDS / 2)
         try:
-            response = self._pool.request(
+            response = self._pool.urlopen(
                 method,
-                self._endpoint + path,
+                path,
                 headers={**headers, "Authorization": f"Bearer {token.reveal()}", "User-Agent": FIELD_MANAGER},
                 body=body,
-                timeout=Timeout(connect=_CONNECT_TIMEOUT_SECONDS, read=read_timeout),
+                timeout=Timeout(
+                    connect=min(_CONNECT_TIMEOUT_SECONDS, left / _ADDRESSES),
+                    read=min(_READ_TIMEOUT_SECONDS, left),
+                    total=left,
+                ),
                 # Retries are decided above, on what the answer says; a redirect is never followed, since the request
-                # carries the bearer token.
+                # carries the bearer token and the Secret.
                 retries=False,
+                redirect=False,
                 preload_content=False,
             )
             content = response.read(answers.LONGEST_BODY + 1)
             if len(content) > answers.LONGEST_BODY:
                 response.close()
-        except SSLError:
-            raise ClusterNotTrusted(
-                f"the certificate of {self._endpoint} is not signed by the cluster's certificate authority; look for a "
-                "proxy that opens TLS, or a cluster that was created anew under the same name"
-            ) from None
+        except SSLError as error:
+            # Only a certificate that fails verification is a matter of trust; the rest is a connection that broke.
+            untrusted = isinstance(error.args[0], ssl.SSLCertVerificationError)
+            return Answer(0, trouble="untrusted" if untrusted else "connection")
+        except NewConnectionError:
+            # Refused, or no such name; urllib3 derives it from ConnectTimeoutError all the same.
+            return Answer(0, trouble="connection")
         except (ConnectTimeoutError, ReadTimeoutError):
             return Answer(0, trouble="timeout")
         except HTTPError:
             return Answer(0, trouble="connection")
-        return answers.read(response.status, response.headers, content)
+        return read(response.status, response.headers, content)
 
-    def _why_no_list(self, page: Answer, selector: str) -> ClusterError | SettingsError:
+    def _why_no_list(  # noqa: PLR0911 - one case per answer reads best in one place
+        self, page: Answer, selector: str
+    ) -> ClusterError | SettingsError:
         match page.status, page.trouble:
             case 400, "":
                 return SettingsError([f"NAMESPACE_SELECTOR: the API server does not understand {selector!r}"])
             case 401, _:
                 return Unauthorized(
                     f"{self._endpoint} does not accept the function's role (401); create its access entry (or its "
-                    "aws-auth mapping), with the Kubernetes group pull-secret-refresher. No namespace was touched"
+                    f"aws-auth mapping), with the Kubernetes group {self.role}. No namespace was touched"
                 )
             case 403, _:
                 return ListForbidden(
                     f"{self._endpoint} knows the function's role but lets it not list namespaces (403); apply "
-                    "cluster/refresher-rbac.yaml, and check that the access entry names the group "
-                    "pull-secret-refresher. No namespace was touched"
+                    f"{self.role_file}, and check that the access entry names the group {self.role}. No namespace was "
+                    "touched"
+                )
+            case 0, "no-time":
+                return ClusterUnreachable(
+                    f"the function's time was nearly over before {self._endpoint} had listed its namespaces; raise "
+                    "Timeout. No namespace was touched"
                 )
             case 0, "timeout":
                 return ClusterUnreachable(
@@ -198,10 +273,21 @@ class Cluster:
                     "SubnetIds and SecurityGroupIds, and let the cluster's security group admit them on port 443. "
                     "No namespace was touched"
                 )
+            case 0, "untrusted":
+                return ClusterNotTrusted(
+                    f"the certificate of {self._endpoint} is not signed by the cluster's certificate authority; look "
+                    "for a proxy that opens TLS, or a cluster that was created anew under the same name. No namespace "
+                    "was touched"
+                )
             case 0, _:
                 return ClusterUnreachable(
                     f"no connection to {self._endpoint}: refused, reset, or the name does not resolve; check the "
                     "endpoint, the proxy variables and the VPC's DNS. No namespace was touched"
+                )
+            case 429 | 500 | 502 | 503 | 504 as status, _:
+                return ClusterUnreachable(
+                    f"{self._endpoint} answered the list of namespaces with status {status} each time; it, or the load "
+                    "balancer before it, is overloaded or down. No namespace was touched"
                 )
             case status, _:
                 return UnexpectedAnswer(
@@ -210,14 +296,15 @@ class Cluster:
                 )
 
 
-def connect(
+def connect[C: Cluster](
     session: boto3.Session,
     cluster_name: str,
     *,
     concurrency: int,
     remaining: Callable[[], float],
     conceal: Callable[[Sensitive[str]], None],
-) -> Cluster:
+    kind: type[C] = Cluster,  # type: ignore[assignment] # a default of a type variable, python/mypy#3737
+) -> C:
     """Return the EKS cluster of that name, to be called with the session's identity; `conceal` gets its bearer tokens.
 
     Raises a `ClusterError` if EKS does not tell where it is.
@@ -229,35 +316,7 @@ def connect(
         return token
 
     access = eks.describe(session, cluster_name)
-    return Cluster(access, eks.BearerTokens(sign), concurrency=concurrency, remaining=remaining)
+    return kind(access, eks.BearerTokens(sign), concurrency=concurrency, remaining=remaining)
 
 
-def _pool(endpoint: str, ca_pem: str, concurrency: int) -> PoolManager:
-    """Return the official client's pool manager with `concurrency` connections, which trusts this one CA."""
-    configuration = Configuration(host=endpoint)
-    # The client takes HTTP_PROXY for https hosts too; here the convention of the other tools holds.
-    configuration.proxy = getproxies().get("https")
-    pool: PoolManager = RESTClientObject(configuration, pools_size=1, maxsize=concurrency).pool_manager
-    pool.connection_pool_kw["ssl_context"] = trust(ca_pem)
-    return pool
-
-
-def trust(ca_pem: str) -> ssl.SSLContext:
-    """Return a context that verifies host name and chain against this CA and no other.
-
-    Python 3.13 also demands an Authority Key Identifier, which CAs of clusters need not have; only that strictness is
-    switched off. https://docs.python.org/3/whatsnew/3.13.html#ssl
-    """
-    context = ssl.create_default_context(cadata=ca_pem)
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
-
-
-_is_last = stop_after_attempt(_ATTEMPTS)
-_backoff = wait_exponential_jitter(initial=0.2, max=10.0, jitter=0.5)
-
-
-def _wait(state: RetryCallState) -> float:
-    """Return the seconds to wait: a growing, jittered time, and never less than the server's Retry-After."""
-    answer: Answer | None = state.outcome.result() if state.outcome else None
-    return (answer.retry_after if answer else 0.0) + _backoff(state)
+_backoff = wait_exponential_jitter(multiplier=0.2, max=10.0, jitter=0.5)

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from pullsecret.core.sensitive import Sensitive
 
+SECRET_TYPE = "kubernetes.io/dockerconfigjson"  # noqa: S105 - the name of a type
+DATA_KEY = ".dockerconfigjson"
 FIELD_MANAGER = "ecr-pull-secret"
 EXPIRES_AT = "ecr-pull-secret/expires-at"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -31,7 +33,7 @@ class Payload:
 
 def pull_secret(name: str, docker_config: Sensitive[bytes], expires_at: datetime) -> Payload:
     """Return the payload of an image-pull Secret."""
-    return Payload(name, "kubernetes.io/dockerconfigjson", {".dockerconfigjson": docker_config}, expires_at)
+    return Payload(name, SECRET_TYPE, {DATA_KEY: docker_config}, expires_at)
 
 
 def render(payload: Payload) -> Sensitive[bytes]:
@@ -48,6 +50,28 @@ def render(payload: Payload) -> Sensitive[bytes]:
         "data": {key: base64.b64encode(value.reveal()).decode() for key, value in sorted(payload.data.items())},
     }
     return Sensitive(json.dumps(document, separators=(",", ":")).encode())
+
+
+def adoption(name: str, docker_config: Sensitive[bytes], *, uid: str, resource_version: str) -> Sensitive[bytes]:
+    """Return the apply configuration that claims a live Secret's value as it is.
+
+    It holds the Secret's uid and resourceVersion: the API server refuses it with a 409 once the Secret has changed,
+    and, since no new Secret can have that uid, does not create one in the place of a Secret that is gone.
+    """
+    document = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "uid": uid, "resourceVersion": resource_version},
+        "type": SECRET_TYPE,
+        "data": {DATA_KEY: base64.b64encode(docker_config.reveal()).decode()},
+    }
+    return Sensitive(json.dumps(document, separators=(",", ":")).encode())
+
+
+def without_last_applied(uid: str, resource_version: str) -> bytes:
+    """Return the merge patch that removes kubectl's annotation from this very version of a Secret."""
+    metadata = {"uid": uid, "resourceVersion": resource_version, "annotations": {LAST_APPLIED: None}}
+    return json.dumps({"metadata": metadata}, separators=(",", ":")).encode()
 
 
 def timestamp(moment: datetime) -> str:

@@ -59,6 +59,10 @@ def not_applied(  # noqa: C901, PLR0911, PLR0912 - one case per row of the error
     codes = {code for code, _ in answer.causes}
     fields = {field for _, field in answer.causes}
     match answer.status:
+        case 0 if answer.trouble == "no-time":
+            return deadline(namespace)
+        case 0 if answer.trouble == "untrusted":
+            return Failed(namespace, "untrusted", 0, _UNTRUSTED)
         case 0:
             return Failed(namespace, "unavailable", 0, _NO_ANSWER[answer.trouble])
         case 200 | 201:
@@ -75,7 +79,7 @@ def not_applied(  # noqa: C901, PLR0911, PLR0912 - one case per row of the error
             return Failed(namespace, "contested", 409, _contested(answer))
         case 409:
             return Failed(namespace, "conflict", 409, _CONFLICT)
-        case 422 if fields & {"data", "immutable"}:
+        case 422 if {("FieldValueForbidden", "data"), ("FieldValueForbidden", "immutable")} & set(answer.causes):
             return Failed(namespace, "immutable", 422, _IMMUTABLE)
         case 422 if "type" in fields:
             return Failed(namespace, "wrong-type", 422, _WRONG_TYPE)
@@ -91,12 +95,19 @@ def not_applied(  # noqa: C901, PLR0911, PLR0912 - one case per row of the error
 
 def stale_copy(namespace: str, answer: Answer) -> Failed:
     """Return the outcome when the Secret was refreshed but the old copy in its annotation could not be removed."""
+    if answer.status == 401:
+        return Failed(namespace, "unauthorized", 401, _UNAUTHORIZED)
     return Failed(namespace, "stale-copy", answer.status, _STALE_COPY)
 
 
 def deadline(namespace: str) -> Failed:
-    """Return the outcome of a namespace for which no time was left; nothing was sent for it."""
+    """Return the outcome of a namespace for which no time was left; nothing was written to it."""
     return Failed(namespace, "deadline", 0, _DEADLINE)
+
+
+def broken(namespace: str, fault: str) -> Failed:
+    """Return the outcome when this function itself failed; `fault` says at which of its lines."""
+    return Failed(namespace, "internal", 0, f"{fault}: a fault of this function; please report it with this line")
 
 
 _NO_ANSWER = {
@@ -125,7 +136,14 @@ _STALE_COPY = (
     "the Secret was refreshed, but its last-applied-configuration annotation still holds an old value; the next "
     "refresh removes it, or: kubectl annotate secret NAME kubectl.kubernetes.io/last-applied-configuration-"
 )
-_DEADLINE = "the function's time was nearly over, so nothing was sent; raise Timeout, MemorySize or CONCURRENCY"
+_UNTRUSTED = (
+    "the endpoint showed a certificate that the cluster's authority did not sign, so it was sent nothing; look for a "
+    "proxy that opens TLS"
+)
+_DEADLINE = (
+    "the function's time was nearly over, so nothing was written; if other namespaces were throttled or unavailable, "
+    "that took the time, else raise Timeout, MemorySize or CONCURRENCY"
+)
 
 
 def _forbidden(answer: Answer) -> str:

@@ -1,6 +1,7 @@
 """Which registries to log in to, and under which host names nodes know them."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 
 # The longest matching prefix of the region wins. Source: partitions.json of botocore, held equal by a test.
 _DNS_SUFFIX_BY_REGION_PREFIX = {
@@ -12,6 +13,10 @@ _DNS_SUFFIX_BY_REGION_PREFIX = {
     "us-isof-": "csp.hci.ic.gov",
 }
 
+# Private registries under each of their names (IPv4, FIPS, dual-stack), and the public one. The same login serves all:
+# https://docs.aws.amazon.com/general/latest/gr/ecr.html
+_ECR_HOST = re.compile(r"[0-9]{12}\.dkr[.-]ecr(-fips)?\.[a-z0-9.-]+|(ecr-)?public\.ecr\.aws|ecr-public\.aws\.com")
+
 
 def dns_suffix(region: str) -> str:
     """Return the DNS suffix of the partition that `region` belongs to, such as ``amazonaws.com.cn``."""
@@ -19,6 +24,30 @@ def dns_suffix(region: str) -> str:
         if region.startswith(prefix):
             return suffix
     return "amazonaws.com"
+
+
+def is_ecr(host: str) -> bool:
+    """Return whether a bare host is an ECR registry, so that its password lives 12 hours at most."""
+    return _ECR_HOST.fullmatch(host) is not None
+
+
+# Its tokens come from this one region only:
+# https://docs.aws.amazon.com/AmazonECR/latest/public/public-registry-auth.html
+PUBLIC_HOST = "public.ecr.aws"
+_PUBLIC_REGION = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRegistry:
+    """ECR Public, where a login raises the limits on pulls, and the role to assume for it, if any."""
+
+    role_arn: str | None = None
+    host: str = field(default=PUBLIC_HOST, init=False)
+
+    @property
+    def source(self) -> tuple[str, str | None]:
+        """Return what one authorization token covers: all of ECR Public, as seen by an identity."""
+        return _PUBLIC_REGION, self.role_arn
 
 
 @dataclass(frozen=True, slots=True)
