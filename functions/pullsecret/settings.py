@@ -3,13 +3,16 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
+from pullsecret.core import audit_events
 from pullsecret.core.namespaces import is_pattern
-from pullsecret.core.registries import Registry
+from pullsecret.core.registries import PUBLIC_HOST, PublicRegistry, Registry
+from pullsecret.core.service_accounts import is_name as is_service_account
 from pullsecret.errors import SettingsError
 
 
@@ -26,7 +29,7 @@ class Settings:
 
     cluster_name: str
     secret_name: str
-    registries: tuple[Registry, ...]
+    registries: tuple[Registry | PublicRegistry, ...]
     include_namespaces: tuple[str, ...]
     exclude_namespaces: tuple[str, ...]
     namespace_selector: str
@@ -34,21 +37,75 @@ class Settings:
     concurrency: int
     log_level: str
     schedule: timedelta
+    extra_registries_secret: str = ""
+    service_accounts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OneOfFleet:
+    """A cluster that the event names: its region if not the function's own, and the role to assume for it, if any."""
+
+    name: str
+    region: str | None = None
+    role_arn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the event asks for: `namespaces` are names or globs, empty for all; `dry_run` writes nothing."""
+    """What the event asks for: `namespaces` are names or globs, empty for all; `dry_run` writes nothing.
+
+    `cluster` is another cluster than that of the settings.
+
+    If `from_audit_log`, the namespaces are those that the audit log names, and none means none. They may be gone by
+    now, or left out by the settings; what a person names must be there.
+    """
 
     namespaces: tuple[str, ...] = ()
     dry_run: bool = False
+    from_audit_log: bool = False
+    cluster: OneOfFleet | None = None
+
+
+class Action(StrEnum):
+    """What the adopter is asked to do."""
+
+    CHECK = "check"
+    ADOPT = "adopt"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What the event asks the adopter for. `namespaces` are names or globs, empty for all; one name for an import."""
+
+    action: Action
+    namespaces: tuple[str, ...] = ()
 
 
 def load(environment: Mapping[str, str], event: object) -> tuple[Settings, Request]:
-    """Return the settings and the request. Raises `SettingsError` that names every bad field at once."""
+    """Return the settings and the request. Raises `SettingsError` that names every bad field at once.
+
+    If the event names a cluster, the settings have its name.
+    """
+    secret_name = environment.get("SECRET_NAME", _DEFAULTS["secret_name"])
+    settings, request = _load(environment, event, partial(_request, secret_name=secret_name))
+    return (replace(settings, cluster_name=request.cluster.name) if request.cluster else settings), request
+
+
+def load_adoption(environment: Mapping[str, str], event: object) -> tuple[Settings, Adoption]:
+    """Return the settings and what the adopter is asked for. Raises `SettingsError` like `load`."""
+    settings, adoption = _load(environment, event, _adoption)
+    if adoption.action is Action.IMPORT and not settings.extra_registries_secret:
+        raise SettingsError(["EXTRA_REGISTRIES_SECRET: is empty; import expected the ARN of the secret to write to"])
+    return settings, adoption
+
+
+def _load[R](
+    environment: Mapping[str, str], event: object, read: Callable[[object, list[str]], R]
+) -> tuple[Settings, R]:
     problems: list[str] = []
     values = {name: _field(name, environment, problems) for name in _READERS}
-    request = _request(event, problems)
+    request = read(event, problems)
     if problems:
         raise SettingsError(problems)
     return Settings(**values), request
@@ -102,6 +159,13 @@ def _globs(*, may_be_empty: bool) -> Callable[[str], tuple[str, ...]]:
     return read
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
+    if bad := [name for name in names if not is_service_account(name)]:
+        raise _BadValue(f"{_shown(bad[0])} is no name of a ServiceAccount, such as default")
+    return tuple(dict.fromkeys(names))
+
+
 def _count(lowest: int, highest: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,4}", text) or not lowest <= int(text) <= highest:
@@ -122,7 +186,7 @@ _REGISTRY_KEYS = {
     "account": (re.compile(r"[0-9]{12}"), "a 12-digit AWS account id"),
     "region": (re.compile(r"[a-z]{2,5}(-[a-z]+)+-[0-9]{1,2}"), "a region such as eu-central-1"),
     "role_arn": (
-        re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[\w+=,.@/-]{1,512}"),
+        re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}"),
         "a role ARN such as arn:aws:iam::111122223333:role/pull",
     ),
     "host": (
@@ -132,7 +196,14 @@ _REGISTRY_KEYS = {
 }
 
 
-def _registries(text: str) -> tuple[Registry, ...]:
+def _registries(text: str) -> tuple[Registry | PublicRegistry, ...]:
+    """Return the registries of a JSON list; each entry is one host in the Secret.
+
+    {"account": "111122223333", "region": "eu-central-1"}   a private registry, under the host name that follows
+    {…, "role_arn": "arn:aws:iam::111122223333:role/pull"}  the same, its login asked for as that role
+    {…, "host": "111122223333.dkr-ecr.eu-west-1.on.aws"}    the same, under another name: dual-stack, FIPS, a proxy
+    {"host": "public.ecr.aws", "role_arn": "…"}             ECR Public, with or without a role
+    """
     form = 'expected a JSON list of {"account": "…", "region": "…", "role_arn": "…"?, "host": "…"?}'
     try:
         entries = json.loads(text)
@@ -147,25 +218,41 @@ def _registries(text: str) -> tuple[Registry, ...]:
     return registries
 
 
-def _registry(place: str, entry: object) -> Registry:
+def _registry(place: str, entry: object) -> Registry | PublicRegistry:
     if not isinstance(entry, dict):
         raise _BadValue(f"{place} is {_shown(entry)}; expected an object", says_value=True)
     if unknown := sorted(set(entry) - set(_REGISTRY_KEYS)):
         raise _BadValue(
             f"{place} has the unknown key {_shown(unknown[0])}; known: {', '.join(_REGISTRY_KEYS)}", says_value=True
         )
-    if missing := [key for key in ("account", "region") if key not in entry]:
+    public = entry.get("host") == PUBLIC_HOST
+    if public and (of_private := [key for key in ("account", "region") if key in entry]):
+        raise _BadValue(
+            f"{place} is ECR Public, which has no {of_private[0]}; expected host and, if needed, role_arn",
+            says_value=True,
+        )
+    if missing := [key for key in ("account", "region") if key not in entry and not public]:
         raise _BadValue(f"{place} has no {missing[0]}; expected {_REGISTRY_KEYS[missing[0]][1]}", says_value=True)
     for key, value in entry.items():
         pattern, expected = _REGISTRY_KEYS[key]
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise _BadValue(f"{place}.{key} is {_shown(value)}; expected {expected}", says_value=True)
+    if public:
+        return PublicRegistry(entry.get("role_arn"))
     return Registry(entry["account"], entry["region"], entry.get("role_arn"), entry.get("host"))
 
 
+# https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
+_CLUSTER_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}"), "the name of an EKS cluster"
+
+_CLUSTER_KEYS = {
+    "name": _CLUSTER_NAME,
+    "region": _REGISTRY_KEYS["region"],
+    "role_arn": _REGISTRY_KEYS["role_arn"],
+}
+
 _READERS: dict[str, Callable[[str], Any]] = {
-    # https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
-    "cluster_name": _matching(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}", "the name of an EKS cluster"),
+    "cluster_name": _matching(_CLUSTER_NAME[0].pattern, _CLUSTER_NAME[1]),
     # A DNS subdomain (RFC 1123), which is what the API server takes for a Secret's name.
     "secret_name": _matching(
         r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*",
@@ -182,6 +269,11 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "concurrency": _count(1, 64),
     "log_level": _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
     "schedule": _rate,
+    "extra_registries_secret": _matching(
+        r"(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9_/+=.@-]{1,519})?",
+        "nothing, or an ARN such as arn:aws:secretsmanager:eu-central-1:111122223333:secret:registries-AbCdEf",
+    ),
+    "service_accounts": _names,
 }
 
 _DEFAULTS = {
@@ -196,30 +288,87 @@ _DEFAULTS = {
 _SCHEDULED_SOURCES = ("aws.scheduler", "aws.events")
 
 
-def _request(event: object, problems: list[str]) -> Request:
+def _request(event: object, problems: list[str], *, secret_name: str) -> Request:
     if not isinstance(event, dict):
         problems.append(f"event: {_shown(event)} is wrong; expected a JSON object, such as {{}}")
         return Request()
     if event.get("detail-type") == "Scheduled Event" and event.get("source") in _SCHEDULED_SOURCES:
         return Request()
-    known = ("namespaces", "dry_run")
+    if set(event) == {"awslogs"}:
+        return _from_audit_log(event["awslogs"], problems, secret_name)
+    known = ("namespaces", "dry_run", "cluster")
     problems.extend(
-        f"event: unknown key {_shown(key)}; expected {' and '.join(known)}, or a scheduled event"
+        f"event: unknown key {_shown(key)}; expected {', '.join(known)}, or a scheduled event"
         for key in event
         if key not in known
     )
+    namespaces = _patterns(event, problems)
+    dry_run = event.get("dry_run", False)
+    if not isinstance(dry_run, bool):
+        problems.append(f"event.dry_run: {_shown(dry_run)} is wrong; expected true or false")
+    return Request(namespaces, dry_run, cluster=_cluster(event["cluster"], problems) if "cluster" in event else None)
+
+
+def _cluster(value: object, problems: list[str]) -> OneOfFleet:
+    """Return the cluster that an event names. Its form is that of an entry in the list of a fleet."""
+    if not isinstance(value, dict):
+        problems.append(
+            f'event.cluster: {_shown(value)} is wrong; expected {{"name": "…", "region": "…"?, "role_arn": "…"?}}'
+        )
+        return OneOfFleet("")
+    problems.extend(
+        f"event.cluster: unknown key {_shown(key)}; expected {', '.join(_CLUSTER_KEYS)}"
+        for key in value
+        if key not in _CLUSTER_KEYS
+    )
+    for key, (pattern, expected) in _CLUSTER_KEYS.items():
+        given = value.get(key)
+        if (key in value or key == "name") and not (isinstance(given, str) and pattern.fullmatch(given)):
+            problems.append(f"event.cluster.{key}: {_shown(given)} is wrong; expected {expected}")
+    return OneOfFleet(value.get("name", ""), value.get("region"), value.get("role_arn"))
+
+
+def _from_audit_log(awslogs: object, problems: list[str], secret_name: str) -> Request:
+    try:
+        return Request(audit_events.affected(awslogs, secret_name), from_audit_log=True)
+    except audit_events.NotABatch as wrong:
+        problems.append(f"event.awslogs: is not what CloudWatch Logs delivers; {wrong}")
+        return Request()
+
+
+def _adoption(event: object, problems: list[str]) -> Adoption:
+    if not isinstance(event, dict):
+        problems.append(f'event: {_shown(event)} is wrong; expected a JSON object, such as {{"action": "check"}}')
+        return Adoption(Action.CHECK)
+    if event.get("action") not in tuple(Action):
+        problems.append(f"event.action: {_shown(event.get('action'))} is wrong; expected one of {', '.join(Action)}")
+        return Adoption(Action.CHECK)
+    action = Action(event["action"])
+    known = ("action", "namespace" if action is Action.IMPORT else "namespaces")
+    problems.extend(
+        f"event: unknown key {_shown(key)}; expected {' and '.join(known)} with action {action}"
+        for key in event
+        if key not in known
+    )
+    if action is not Action.IMPORT:
+        return Adoption(action, _patterns(event, problems))
+    name = event.get("namespace")
+    if not isinstance(name, str) or not is_pattern(name) or set(name) & set("*?"):
+        problems.append(f"event.namespace: {_shown(name)} is wrong; expected a namespace's name")
+        return Adoption(action)
+    return Adoption(action, (name,))
+
+
+def _patterns(event: Mapping[str, Any], problems: list[str]) -> tuple[str, ...]:
     namespaces = event.get("namespaces", [])
     if not isinstance(namespaces, list) or ("namespaces" in event and not namespaces):
         problems.append(
             f"event.namespaces: {_shown(namespaces)} is wrong; expected a list of names or globs, not empty"
         )
-        namespaces = []
+        return ()
     problems.extend(
         f"event.namespaces: {_shown(pattern)} is wrong; expected a namespace's name or a glob over such names"
         for pattern in namespaces
         if not isinstance(pattern, str) or not is_pattern(pattern)
     )
-    dry_run = event.get("dry_run", False)
-    if not isinstance(dry_run, bool):
-        problems.append(f"event.dry_run: {_shown(dry_run)} is wrong; expected true or false")
-    return Request(tuple(namespaces), dry_run)
+    return tuple(namespaces)

@@ -1,7 +1,7 @@
 """Which namespaces a run is for."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from pullsecret.errors import NoNamespaceMatches
@@ -9,6 +9,8 @@ from pullsecret.errors import NoNamespaceMatches
 # A DNS label (RFC 1123) in which * stands for any characters and ? for one.
 _PATTERN = re.compile(r"[a-z0-9*?]([a-z0-9*?-]{0,61}[a-z0-9*?])?")
 _SHOWN = 10
+# So many names of 63 characters fit into a URL.
+_ASKED_BY_NAME = 100
 
 
 def is_pattern(text: str) -> bool:
@@ -16,26 +18,36 @@ def is_pattern(text: str) -> bool:
     return _PATTERN.fullmatch(text) is not None
 
 
+def exact(patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return the patterns if they are few and all of them names, so that one may ask for just these; else nothing."""
+    few = len(patterns) <= _ASKED_BY_NAME
+    return tuple(patterns) if few and not any(set(pattern) & set("*?") for pattern in patterns) else ()
+
+
+def allowed(names: Iterable[str], *, include: Sequence[str], exclude: Sequence[str]) -> tuple[str, ...]:
+    """Return the names, sorted, that match `include` and do not match `exclude`: exclude wins."""
+    return tuple(sorted(name for name in names if _any(name, include) and not _any(name, exclude)))
+
+
 def plan(
     existing: Collection[str], *, include: Sequence[str], exclude: Sequence[str], requested: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the namespaces to refresh, sorted.
 
-    They match `include`, do not match `exclude` (exclude wins), and, if the event names any, match one of
-    `requested`. Raises `NoNamespaceMatches` if that leaves none, or if something in `requested` leaves none: a typo
-    by hand must not pass for success.
+    They are `allowed`, and, if the event names any, match one of `requested`. Raises `NoNamespaceMatches` if that
+    leaves none, or if something in `requested` leaves none: a typo by hand must not pass for success.
     """
-    allowed = [name for name in existing if _any(name, include) and not _any(name, exclude)]
+    chosen = allowed(existing, include=include, exclude=exclude)
     if requested:
-        if missing := [pattern for pattern in requested if not any(fnmatchcase(name, pattern) for name in allowed)]:
+        if missing := [pattern for pattern in requested if not any(fnmatchcase(name, pattern) for name in chosen)]:
             raise NoNamespaceMatches("; ".join(_why_missing(pattern, existing) for pattern in missing))
-        allowed = [name for name in allowed if _any(name, requested)]
-    if not allowed:
+        chosen = tuple(name for name in chosen if _any(name, requested))
+    if not chosen:
         raise NoNamespaceMatches(
             f"none of the cluster's {len(existing)} listed namespaces matches INCLUDE_NAMESPACES {','.join(include)!r} "
             f"without matching EXCLUDE_NAMESPACES {','.join(exclude)!r}; check both, and NAMESPACE_SELECTOR"
         )
-    return tuple(sorted(allowed))
+    return chosen
 
 
 def _any(name: str, patterns: Sequence[str]) -> bool:

@@ -1,10 +1,16 @@
 """The refresh function: on its schedule, or by hand."""
 
 import os
+from functools import partial
 from typing import Any
 
-from pullsecret import refresh
-from pullsecret.adapters import aws, ecr, kube
+from pullsecret import refresh, service_accounts
+from pullsecret.adapters import aws, ecr, eks, kube
+from pullsecret.adapters.kube_service_accounts import ServiceAccountCluster
+from pullsecret.adapters.secretsmanager import KeptSecret
+from pullsecret.core import extra_registries
+from pullsecret.core.docker_config import Entry
+from pullsecret.errors import without_values
 from pullsecret.settings import load
 from pullsecret.telemetry import Context, Telemetry, summary
 
@@ -16,28 +22,54 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
     failure destination and the alarms see it.
     """
     with Telemetry(context) as telemetry:
-        settings, request = load(os.environ, event)
-        telemetry.configure(settings)
-        session = aws.session(os.environ.get("AWS_REGION"))
+        return _run(event, context, telemetry)
 
-        def logins() -> ecr.Logins:
-            granted = ecr.logins(session, settings.registries)
-            for login in granted.entries:
-                telemetry.conceal(login.password)
-            telemetry.token(granted.expires_at, settings)
-            return granted
 
-        def connect() -> kube.Cluster:
-            return kube.connect(
-                session,
-                settings.cluster_name,
-                concurrency=settings.concurrency,
-                remaining=lambda: context.get_remaining_time_in_millis() / 1000,
-                conceal=telemetry.conceal,
-            )
+@without_values
+def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[str, Any]:
+    settings, request = load(os.environ, event)
+    telemetry.configure(settings, dry_run=request.dry_run)
+    session = aws.session(os.environ.get("AWS_REGION"))
 
-        report = refresh.refresh(settings, request, logins=logins, connect=connect, record=telemetry.outcome)
-        telemetry.completed(report)
-        if error := report.error():
-            raise error
-        return summary(report)
+    def logins() -> ecr.Logins:
+        granted = ecr.logins(session, settings.registries)
+        for login in granted.entries:
+            telemetry.conceal(login.password)
+        telemetry.token(granted.expires_at, settings)
+        return granted
+
+    def extra() -> tuple[Entry, ...]:
+        if not settings.extra_registries_secret:
+            return ()
+        entries = extra_registries.read(KeptSecret(session, settings.extra_registries_secret).read())
+        for entry in entries:
+            for credential in entry.credentials:
+                telemetry.conceal(credential)
+        return entries
+
+    def connect() -> ServiceAccountCluster:
+        target = request.cluster
+        return kube.connect(
+            eks.reach(session, target.region, target.role_arn) if target else session,
+            settings.cluster_name,
+            concurrency=settings.concurrency,
+            remaining=lambda: context.get_remaining_time_in_millis() / 1000,
+            conceal=telemetry.conceal,
+            kind=ServiceAccountCluster,
+        )
+
+    report = refresh.refresh(
+        settings,
+        request,
+        logins=logins,
+        extra=extra,
+        connect=connect,
+        record=telemetry.outcome,
+        accounts=partial(
+            service_accounts.name_secret, settings=settings, dry_run=request.dry_run, record=telemetry.account
+        ),
+    )
+    telemetry.completed(report)
+    if error := report.error():
+        raise error
+    return summary(report)

@@ -1,0 +1,1 @@
+"""Checks to run before a commit, for repositories that hold manifests for the same cluster."""

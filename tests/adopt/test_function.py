@@ -1,0 +1,439 @@
+"""The function from event to answer, on a real API server, as the shipped roles: lines, records, import, no values."""
+
+import base64
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pullsecret import telemetry
+from pullsecret.adopt import Report
+from pullsecret.core.adoption import Adopted
+from pullsecret.core.manifest import FIELD_MANAGER, LAST_APPLIED
+from pullsecret.core.verdicts import missing
+from pullsecret.errors import ExtraRegistriesError, ImportRefused, NamespacesFailed, NoNamespaceMatches, SettingsError
+from pullsecret.settings import Action
+from pullsecret.telemetry import adoption_answer
+from tests.adopt.conftest import KEEPS, Migration, Team
+from tests.support.adopter import ARN, ECR, OLD, config, digests, entry, managers, secret
+from tests.support.audit import AuditLog
+from tests.support.canary import Canary
+from tests.support.controlplane import ControlPlane
+from tests.support.ecr_standin import new_password
+from tests.support.invocation import Seen, canary
+from tests.support.refresher import HOST, SECRET, password_in
+
+EVENTS = Path(__file__).parents[2] / "events"
+TOKEN = "dckr_pat_Q2hlY2tUaGVuQWRvcHQ"
+ROBOT = "ROBOTS-HAVE-LONG-PASSWORDS-0123456789"
+OTHERS = {
+    "https://index.docker.io/v1/": entry("team", TOKEN),
+    "quay.io": {"auth": entry("team+puller", ROBOT)["auth"], "email": "team@example.com"},
+}
+
+
+def event(name: str) -> dict[str, Any]:
+    """Return a shipped example of an event."""
+    found: dict[str, Any] = json.loads((EVENTS / f"adopt-{name}.json").read_text())
+    return found
+
+
+def answer(seen: Seen) -> dict[str, Any]:
+    assert seen.error is None, seen.error
+    assert seen.result is not None
+    return seen.result
+
+
+def fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record without what every record has, and what is never the same."""
+    usual = ("level", "timestamp", "service", "request_id", "cluster", "secret")
+    return {key: value for key, value in record.items() if key not in usual}
+
+
+def test_the_way_through_a_migration(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    before = {
+        name: plane.create_secret(team(name), secret(ECR | OTHERS), "kubectl-create") for name in ("team-a", "team-b")
+    }
+    lost = "only in live: https://index.docker.io/v1//auth, https://index.docker.io/v1//password"
+    first = answer(aws.adopt(event("check"), **KEEPS))
+    assert first["not_adoptable"] == 2
+    assert any(line.startswith(f"team-a: not adoptable: {lost}") for line in first["lines"])
+
+    imported = answer(aws.adopt(event("import"), **KEEPS))
+    assert imported["lines"] == [
+        f"team-a/{HOST}: left out (ECR gives a new password each time)",
+        "team-a/https://index.docker.io/v1/: imported",
+        "team-a/quay.io: imported",
+    ]
+    assert aws.secrets.value == config(OTHERS).decode()
+
+    second = answer(aws.adopt(event("check"), **KEEPS))
+    assert second["adoptable"] == 2
+    for host, values in OTHERS.items():
+        for field in values:
+            assert f"team-b/{host}/{field}: MATCH" in second["lines"]
+    assert "team-b/.dockerconfigjson: MATCH" in second["lines"]
+
+    adopted = answer(aws.adopt(event("adopt"), **KEEPS))
+    assert adopted["adopted"] == 2
+    for name, live in before.items():
+        found = plane.get_secret(name, SECRET)
+        assert digests(found) == digests(live)
+        assert managers(found) == {"kubectl-create", FIELD_MANAGER}
+
+    refreshed = answer(aws.refresh({"namespaces": ["team-*"]}, **KEEPS))
+    assert refreshed["applied"] == 2
+    for name, live in before.items():
+        found = plane.get_secret(name, SECRET)
+        assert found is not None
+        assert found["metadata"]["uid"] == live["metadata"]["uid"]
+        assert password_in(found) == aws.ecr.passwords[-1]
+        assert {host: auths(found)[host] for host in OTHERS} == OTHERS
+
+    last = answer(aws.adopt(event("check"), **KEEPS))
+    assert {line.partition(": ")[2].partition(" (")[0] for line in last["lines"]} == {"MATCH", "ROTATES", "adoptable"}
+
+
+def auths(found: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
+    """Return the entries of a Secret as a kubelet would read them."""
+    assert found is not None, "there is no such Secret"
+    entries: dict[str, dict[str, str]] = json.loads(base64.b64decode(found["data"][".dockerconfigjson"]))["auths"]
+    return entries
+
+
+def test_a_check_writes_one_record_per_verdict_and_one_for_the_namespace(
+    aws: Migration, plane: ControlPlane, team: Team
+) -> None:
+    live = plane.create_secret(team("team-a"), secret({HOST: entry("AWS\n", OLD)}), "kubectl-create")
+    seen = aws.adopt(event("check"))
+    verdicts = seen.named("adopt.verdict")
+    (username,) = [record for record in verdicts if record["key"] == f"{HOST}/username"]
+    assert fields(username) == {
+        "message": "adopt.verdict",
+        "namespace": "team-a",
+        "key": f"{HOST}/username",
+        "verdict": "MISMATCH",
+        "live_bytes": 4,
+        "new_bytes": 3,
+        "differences": ["trailing newline"],
+        "line": f"team-a/{HOST}/username: MISMATCH (4 vs 3 bytes; trailing newline)",
+    }
+    (checked,) = seen.named("adopt.checked")
+    assert fields(checked) == {
+        "message": "adopt.checked",
+        "namespace": "team-a",
+        "adoptable": False,
+        "reasons": [f"differs: {HOST}/username"],
+        "notes": ["data is managed by kubectl-create; the next refresh takes it over"],
+        "uid": live["metadata"]["uid"],
+        "resource_version": live["metadata"]["resourceVersion"],
+        "type": "kubernetes.io/dockerconfigjson",
+        "immutable": False,
+        "owners": [],
+        "finalizers": [],
+        "helm_release": "",
+        "argo_cd": "",
+        "last_applied": "",
+        "managers": ["kubectl-create"],
+    }
+    (completed,) = seen.named("adopt.completed")
+    assert fields(completed) == {
+        "message": "adopt.completed",
+        "action": "check",
+        "namespaces": 1,
+        "not_adoptable": 1,
+        "api_requests": 3,
+        "saw_external_secrets": False,
+    }
+    assert answer(seen) == {key: value for key, value in fields(completed).items() if key != "message"} | {
+        "lines": [
+            *sorted(record["line"] for record in verdicts),
+            f"team-a: note: {checked['notes'][0]}",
+            f"team-a: not adoptable: {checked['reasons'][0]}",
+        ]
+    }
+
+
+def test_an_adoption_is_recorded_with_what_the_server_said(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    live = plane.create_secret(team("team-a"), secret(), "kubectl-create")
+    (adopted,) = aws.adopt(event("adopt")).named("adopt.adopted")
+    after = plane.get_secret("team-a", SECRET)
+    assert after is not None
+    assert fields(adopted) == {
+        "message": "adopt.adopted",
+        "namespace": "team-a",
+        "uid": live["metadata"]["uid"],
+        "resource_version": after["metadata"]["resourceVersion"],
+        "written": True,
+        "removed_last_applied": False,
+    }
+
+
+def test_a_refusal_fails_the_run_after_the_others_were_adopted(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    plane.create_secret(team("team-a"), secret(immutable=True), "kubectl-create")
+    plane.create_secret(team("team-b"), secret(), "kubectl-create")
+    seen = aws.adopt(event("adopt"))
+    assert isinstance(seen.error, NamespacesFailed)
+    assert str(seen.error) == (
+        "1 of 2 namespaces were not adopted: team-a: not adoptable: immutable. The log has every line"
+    )
+    (refused,) = seen.named("adopt.refused")
+    assert fields(refused) == {
+        "message": "adopt.refused",
+        "namespace": "team-a",
+        "reason": "not adoptable: immutable",
+    }
+    assert FIELD_MANAGER in managers(plane.get_secret("team-b", SECRET))
+
+
+def test_no_line_record_or_error_holds_part_of_a_value(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    live = {name: new_password() for name in ("ecr", "older", "quay", "kept", "misplaced")}
+    in_the_wrong_place = "cGFzc3dvcmQgaW4gdGhlIHdyb25nIHBsYWNl"
+    copy = json.dumps(secret({HOST: entry("AWS", live["older"])}))
+    bodies = {
+        "team-a": secret({HOST: entry("AWS", live["ecr"])}, metadata={"annotations": {LAST_APPLIED: copy}}),
+        "team-b": secret({HOST: entry("AWS", live["ecr"] + "\n"), "quay.io": entry("x", live["quay"])}),
+        "team-c": secret(config({in_the_wrong_place: {in_the_wrong_place: live["misplaced"]}})),
+        "team-d": secret(config({}, **{live["misplaced"]: {}}), data={"x": live["misplaced"].encode()}),
+        "team-e": secret(f'{{"auths": {live["misplaced"]}}}'.encode(), type="Opaque"),
+        "team-f": secret({HOST: {"auth": live["ecr"]}}, metadata={"labels": {"app": "x"}}),
+        "team-g": secret({"registry." + live["quay"][:40].lower() + ".io": entry("x", live["quay"].lower())}),
+    }
+    for name, body in bodies.items():
+        plane.create_secret(team(name), body, "kubectl-create")
+    known = Canary()
+    for name, value in live.items():
+        known.learn(name, value)
+        known.learn(name, value.lower())
+        known.learn(f"{name} auth", entry("AWS", value)["auth"])
+    known.learn("in the wrong place", in_the_wrong_place)
+    aws.secrets.value = config({"ghcr.io": entry("x", live["kept"])}).decode()
+    seen = [
+        aws.adopt({"action": action, key: value}, root_level=logging.DEBUG, LOG_LEVEL="DEBUG", **KEEPS)
+        for action, key, value in (
+            ("check", "namespaces", ["team-*"]),
+            ("adopt", "namespaces", ["team-*"]),
+            ("import", "namespace", "team-b"),
+            ("import", "namespace", "team-c"),
+            ("import", "namespace", "team-e"),
+            ("check", "namespaces", ["team-*"]),
+        )
+    ]
+    for refusal in ("AccessDeniedException", "InternalServiceError"):
+        aws.secrets.refusal = refusal
+        seen.append(aws.adopt({"action": "import", "namespace": "team-b"}, **KEEPS))
+    known_now = canary(aws.ecr.passwords, aws.bearers)
+    for run in seen:
+        for text in run.texts:
+            assert not known.leaks(text) | known_now.leaks(text)
+    assert answer(seen[0])["namespaces"] == len(bodies), "there was something to say"
+
+
+class TestImport:
+    def test_what_is_there_already_is_not_written_again(self, aws: Migration, team: Team) -> None:
+        team("team-a", secret(ECR | OTHERS))
+        aws.adopt(event("import"), **KEEPS)
+        puts = aws.secrets.calls.count("PutSecretValue")
+        again = answer(aws.adopt(event("import"), **KEEPS))
+        assert again["lines"][1:] == [
+            "team-a/https://index.docker.io/v1/: imported already",
+            "team-a/quay.io: imported already",
+        ]
+        assert aws.secrets.calls.count("PutSecretValue") == puts
+
+    def test_what_others_imported_stays(self, aws: Migration, team: Team) -> None:
+        kept = {"ghcr.io": entry("other", "another-teams-password")}
+        aws.secrets.value = json.dumps({"auths": kept}, indent=2)
+        team("team-a", secret(ECR | OTHERS))
+        aws.adopt(event("import"), **KEEPS)
+        assert aws.secrets.value == config(kept | OTHERS).decode()
+
+    def test_another_value_is_not_overwritten(self, aws: Migration, team: Team) -> None:
+        aws.secrets.value = kept = config({"quay.io": entry("other", "another-teams-password")}).decode()
+        team("team-a", secret(ECR | OTHERS))
+        seen = aws.adopt(event("import"), **KEEPS)
+        assert isinstance(seen.error, ImportRefused)
+        assert str(seen.error) == (
+            "team-a: EXTRA_REGISTRIES_SECRET holds another value for quay.io; nothing was imported. Find out which one "
+            "is right, and remove the other"
+        )
+        assert aws.secrets.value == kept
+
+    def test_an_ecr_registry_that_is_not_ours_is_left_out(self, aws: Migration, team: Team) -> None:
+        other = "999999999999.dkr.ecr.us-east-1.amazonaws.com"
+        team("team-a", secret(ECR | {f"https://{other}": entry("AWS", OLD)} | OTHERS))
+        lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]
+        assert f"team-a/https://{other}: left out (ECR gives a new password each time)" in lines
+        assert aws.secrets.value == config(OTHERS).decode()
+
+    def test_nothing_to_import_writes_nothing(self, aws: Migration, team: Team) -> None:
+        team("team-a", secret())
+        lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]
+        assert lines == [f"team-a/{HOST}: left out (ECR gives a new password each time)"]
+        assert aws.secrets.value is None
+
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            (None, "team-a: the Secret was not read: missing"),
+            (secret(b"{]", type="Opaque"), "team-a: its .dockerconfigjson is not a docker config: no JSON"),
+            (
+                secret(b'{"auths":{"quay.io":{"auth":"x","auth":"y"}}}'),
+                "team-a: its .dockerconfigjson is not a docker config: repeated key",
+            ),
+            (
+                secret({"quay.io": {}}),
+                "team-a: an entry has no host or no fields, which cannot be kept; nothing was imported",
+            ),
+        ],
+    )
+    def test_what_cannot_be_imported_is_refused(
+        self, aws: Migration, team: Team, body: dict[str, Any] | None, message: str
+    ) -> None:
+        team("team-a", body)
+        seen = aws.adopt(event("import"), **KEEPS)
+        assert isinstance(seen.error, ImportRefused)
+        assert str(seen.error) == message
+        assert aws.secrets.value is None
+
+    def test_without_a_place_to_keep_them_it_stops(self, aws: Migration) -> None:
+        seen = aws.adopt(event("import"))
+        assert isinstance(seen.error, SettingsError)
+        assert seen.error.problems == (
+            "EXTRA_REGISTRIES_SECRET: is empty; import expected the ARN of the secret to write to",
+        )
+
+
+KEPT: Mapping[str, tuple[str | None, str]] = {
+    "no value yet": (None, "EXTRA_REGISTRIES_SECRET holds no entry"),
+    "an empty text": ("", "EXTRA_REGISTRIES_SECRET holds no entry"),
+    "no entries": ('{"auths": {}}', "EXTRA_REGISTRIES_SECRET holds no entry"),
+    "no JSON": ("secret:" + TOKEN, "EXTRA_REGISTRIES_SECRET is malformed: no JSON"),
+    "a list": (f'["{TOKEN}"]', "EXTRA_REGISTRIES_SECRET is malformed: no JSON object"),
+    "an entry that is a text": (f'{{"auths": {{"quay.io": "{TOKEN}"}}}}', "an entry of auths is no object"),
+    "a field that is no text": ('{"auths": {"quay.io": {"auth": 1}}}', "a field of an entry is no text"),
+    "a repeated key": (
+        f'{{"auths": {{"quay.io": {{"auth": "x"}}, "quay.io": {{"auth": "{TOKEN}"}}}}}}',
+        "EXTRA_REGISTRIES_SECRET is malformed: repeated key",
+    ),
+    "more than auths": (f'{{"auths": {{"quay.io": {{"auth": "x"}}}}, "{TOKEN}": 1}}', "holds more than auths"),
+    "an entry without fields": ('{"auths": {"quay.io": {}}}', "has an entry without host or fields"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_bad_entries_for_other_registries_stop_a_refresh_and_an_adoption_before_any_patch(
+    aws: Migration, plane: ControlPlane, team: Team, case: str
+) -> None:
+    aws.secrets.value, message = KEPT[case]
+    team("team-a", secret())
+    before = plane.get_secret("team-a", SECRET)
+    audit = AuditLog(plane.audit_log)
+    for seen in (aws.refresh(**KEEPS), aws.adopt(event("adopt"), **KEEPS)):
+        assert isinstance(seen.error, ExtraRegistriesError)
+        assert message in str(seen.error)
+        assert TOKEN not in "".join(seen.texts)
+    assert plane.get_secret("team-a", SECRET) == before
+    assert {key for user in ("refresher", "adopter") for key in audit.counts(user=user)} == set()
+
+
+def test_a_secret_that_may_not_be_read_stops_the_run_with_the_action_it_needs(aws: Migration) -> None:
+    aws.secrets.refusal = "AccessDeniedException"
+    seen = aws.refresh(**KEEPS)
+    assert isinstance(seen.error, ExtraRegistriesError)
+    assert str(seen.error).startswith(
+        f"cannot read EXTRA_REGISTRIES_SECRET {ARN}: AccessDeniedException. The secret must exist, the function's role "
+        "needs secretsmanager:GetSecretValue on it"
+    )
+
+
+def test_without_the_setting_secrets_manager_is_not_asked(aws: Migration, team: Team) -> None:
+    team("team-a")
+    calls = len(aws.secrets.calls)
+    answer(aws.refresh({"namespaces": ["team-a"]}))
+    answer(aws.adopt(event("check")))
+    assert len(aws.secrets.calls) == calls
+
+
+def test_before_the_first_import_a_check_tells_what_there_is_to_import(aws: Migration, team: Team) -> None:
+    team("team-a", secret(ECR | OTHERS))
+    lines = answer(aws.adopt(event("check"), **KEEPS))["lines"]
+    assert "team-a/quay.io/auth: ONLY IN LIVE" in lines
+
+
+def test_ecr_wins_over_an_entry_that_is_kept_for_it(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    team("team-a")
+    aws.secrets.value = config({f"https://{HOST.upper()}/": entry("AWS", OLD)} | OTHERS).decode()
+    answer(aws.refresh({"namespaces": ["team-a"]}, **KEEPS))
+    found = plane.get_secret("team-a", SECRET)
+    assert password_in(found) == aws.ecr.passwords[-1]
+    assert set(auths(found)) == {HOST, *OTHERS}
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        ([], 'event: [] is wrong; expected a JSON object, such as {"action": "check"}'),
+        ({}, "event.action: None is wrong; expected one of check, adopt, import"),
+        ({"action": "take"}, "event.action: 'take' is wrong; expected one of check, adopt, import"),
+        (
+            {"action": "check", "namespace": "team-a"},
+            "event: unknown key 'namespace'; expected action and namespaces with action check",
+        ),
+        (
+            {"action": "adopt", "force": True},
+            "event: unknown key 'force'; expected action and namespaces with action adopt",
+        ),
+        (
+            {"action": "adopt", "namespaces": []},
+            "event.namespaces: [] is wrong; expected a list of names or globs, not empty",
+        ),
+        ({"action": "import"}, "event.namespace: None is wrong; expected a namespace's name"),
+        (
+            {"action": "import", "namespace": "team-*"},
+            "event.namespace: 'team-*' is wrong; expected a namespace's name",
+        ),
+    ],
+)
+def test_a_bad_event_is_one_clear_error(aws: Migration, bad: object, problem: str) -> None:
+    seen = aws.adopt(bad, **KEEPS)
+    assert isinstance(seen.error, SettingsError)
+    assert seen.error.problems == (problem,)
+    (stopped,) = seen.named("adopt.stopped")
+    assert stopped["error"] == "SettingsError"
+
+
+@pytest.mark.parametrize("arn", ["registries", "arn:aws:s3:::bucket", ARN + " "])
+def test_a_bad_arn_is_one_clear_error(aws: Migration, arn: str) -> None:
+    seen = aws.refresh(EXTRA_REGISTRIES_SECRET=arn)
+    assert isinstance(seen.error, SettingsError)
+    assert str(seen.error) == (
+        f"EXTRA_REGISTRIES_SECRET: {arn!r} is wrong; expected nothing, or an ARN such as "
+        "arn:aws:secretsmanager:eu-central-1:111122223333:secret:registries-AbCdEf"
+    )
+
+
+def test_an_unknown_namespace_is_named(aws: Migration) -> None:
+    seen = aws.adopt({"action": "import", "namespace": "nowhere"}, **KEEPS)
+    assert isinstance(seen.error, NoNamespaceMatches)
+    assert "'nowhere' matches no namespace" in str(seen.error)
+
+
+def test_an_answer_that_would_be_too_long_leaves_out_namespaces_without_trouble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    results = [missing(f"team-{number}", SECRET) for number in range(3)]
+    fine = [Adopted(f"fine-{number}", "uid", "1", (), written=True, removed_last_applied=False) for number in range(3)]
+    report = Report(Action.ADOPT, (*fine, *results), api_requests=1, saw_external_secrets=True)
+    assert len(adoption_answer(report)["lines"]) == 9
+    monkeypatch.setattr(telemetry, "_MOST_BYTES_OF_LINES", 400)
+    short = adoption_answer(report)
+    assert short["namespaces_left_out"] == 2
+    assert short["remedy"].startswith("the answer would be too long; the log has every line")
+    assert [line.partition(":")[0] for line in short["lines"]] == [
+        "fine-0",
+        *(name for number in range(3) for name in (f"team-{number}/aws-ecr-token", f"team-{number}")),
+    ]
