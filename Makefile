@@ -23,6 +23,10 @@ help: ## show this list
 demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running)
 	$(DEV)/python -m tests.demo
 
+.PHONY: demo-adopt
+demo-adopt: $(TOOLS) ## take over Secrets that something else wrote: check, import, adopt, refresh
+	PYTHONPATH=functions $(DEV)/python -m tests.demo_adopt
+
 .PHONY: test
 test: $(TOOLS) ## run all tests but the long ones
 	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
@@ -33,6 +37,20 @@ soak: $(TOOLS) ## run the long proofs and print their figures
 	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
 		$(DEV)/python -m pytest -m soak -s $(PYTEST_ARGUMENTS)
 
+.PHONY: bench
+bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side by side, and plot them
+	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" PYTHONPATH=functions \
+		$(DEV)/python -m bench
+
+.PHONY: dashboard
+dashboard: $(TOOLS) .venv/bench/.installed ## draw the dashboard from the records of a local run, for the README
+	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" PYTHONPATH=functions \
+		$(DEV)/python -m tests.dashboard .venv/bench/bin/python docs/images/dashboard.png
+
+.PHONY: evidence
+evidence: .venv/dev/.installed ## answer the saved queries of the template from a log (LOG=file, or LOG=- for stdin)
+	@$(DEV)/python -m tests.evidence $(LOG)
+
 .PHONY: check
 check: lint test ## everything that CI checks
 
@@ -42,7 +60,7 @@ lint: .venv/dev/.installed .venv/sam/.installed ## format, lint, types, import d
 	$(DEV)/ruff check .
 	$(DEV)/mypy
 	PYTHONPATH=functions $(DEV)/lint-imports --no-cache
-	$(SAM)/cfn-lint template.yaml
+	$(SAM)/cfn-lint template.yaml fleet/member.yaml
 	$(SAM)/sam validate --lint --template template.yaml --region us-east-1
 
 .PHONY: format

@@ -1,0 +1,87 @@
+"""The dashboard of the template shows what runs measure and log, and nothing that no run ever writes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dashboard.contents import contents
+from tests.evidence.insights import read, run
+from tests.support.alarms import points_of
+from tests.support.recording import CONTESTED, FROZEN, TEAMS, Recording
+from tests.support.template import Stack
+
+
+@pytest.fixture(scope="module")
+def widgets(stack: Stack) -> list[dict[str, Any]]:
+    """The widgets, as the dashboard's body has them."""
+    (dashboard,) = stack.of_type("AWS::CloudWatch::Dashboard").values()
+    found: list[dict[str, Any]] = json.loads(dashboard["DashboardBody"])["widgets"]
+    return found
+
+
+def of_kind(widgets: list[dict[str, Any]], kind: str) -> dict[str, dict[str, Any]]:
+    return {widget["properties"]["title"]: widget["properties"] for widget in widgets if widget["type"] == kind}
+
+
+def test_every_metric_is_one_that_runs_measure_or_lambda_itself_does(
+    widgets: list[dict[str, Any]], recording: Recording
+) -> None:
+    measured = {(point.namespace, point.name, *next(iter(point.dimensions))) for point in points_of(recording.records)}
+    shown = {tuple(metric[:4]) for widget in of_kind(widgets, "metric").values() for metric in widget["metrics"]}
+    assert shown - measured == {("AWS/Lambda", "Errors", "FunctionName", "RefreshFunction")}
+    assert measured <= shown, "a metric that nobody sees costs money for nothing"
+
+
+def test_every_alarm_is_shown(widgets: list[dict[str, Any]], stack: Stack) -> None:
+    (shown,) = of_kind(widgets, "alarm").values()
+    assert shown["alarms"] == [f"{name}.Arn" for name in stack.of_type("AWS::CloudWatch::Alarm")]
+
+
+def test_the_last_success_is_the_newest_finished_run_over_all_namespaces(
+    widgets: list[dict[str, Any]], recording: Recording
+) -> None:
+    rows = run(of_kind(widgets, "log")["Last success"]["query"], read(recording.lines))
+    (done,) = recording.named("repaired").seen.named("refresh.completed")
+    assert (rows[0]["applied"], rows[0]["failed"]) == (done["applied"], 0)
+    assert rows[0]["token_expires_at"] == done["token_expires_at"]
+    assert len(rows) == 3
+    assert all(row["applied"] > len(TEAMS) for row in rows), "a run by hand over one namespace is no success"
+
+
+def test_take_overs_are_counted_by_manager(widgets: list[dict[str, Any]], recording: Recording) -> None:
+    rows = run(of_kind(widgets, "log")["Take-overs by field manager"]["query"], read(recording.lines))
+    assert [(row["manager"], row["times"], row["namespaces"]) for row in rows] == [("old-cron-job", 2, 1)]
+    assert CONTESTED in {record.get("namespace") for record in recording.records if record.get("took_over_from")}
+
+
+def test_the_newest_failures_say_what_to_do(widgets: list[dict[str, Any]], recording: Recording) -> None:
+    rows = run(of_kind(widgets, "log")["Newest failures"]["query"], read(recording.lines))
+    assert rows[0]["why"] == "SettingsError"
+    assert {row["namespace"] for row in rows} >= {FROZEN, None}
+    assert all(row["remedy"] for row in rows)
+
+
+def test_no_widget_lies_on_another_and_all_are_in_the_grid(widgets: list[dict[str, Any]]) -> None:
+    taken: set[tuple[int, int]] = set()
+    for widget in widgets:
+        x, y, width, height = (widget[key] for key in ("x", "y", "width", "height"))
+        cells = {(column, row) for column in range(x, x + width) for row in range(y, y + height)}
+        assert x + width <= 24
+        assert not cells & taken, widget["properties"]["title"]
+        taken |= cells
+    assert len(taken) == 24 * max(row + 1 for _, row in taken)
+
+
+def test_the_picture_of_the_readme_has_something_to_draw_in_every_widget(stack: Stack, recording: Recording) -> None:
+    for widget in contents(stack, recording):
+        drawn = widget.get("states") or widget.get("rows") or [series["points"] for series in widget["series"]]
+        assert drawn, widget["title"]
+        assert all(drawn), widget["title"]
+
+
+def test_the_picture_of_the_readme_is_there_and_small() -> None:
+    picture = Path(__file__).parents[2] / "docs" / "images" / "dashboard.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 200_000
