@@ -36,6 +36,9 @@ GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+# What a cluster's admin applies only for a feature that is off by default.
+OPT_IN_RBAC = frozenset({"service-accounts-rbac.yaml"})
+
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -88,18 +91,20 @@ class ControlPlane:
         authentication_webhook: str | None = None,
         extra_arguments: Sequence[str] = (),
         authority_key_identifier: bool = True,
+        opt_in_rbac: Sequence[str] = (),
     ) -> None:
         """Describe a control plane without starting it.
 
         `assets` is the folder of kube-apiserver, etcd and kubectl; by default it is looked up. `authentication_webhook`
         is the URL of a TokenReview webhook, asked about every token that is not one of `GROUPS_OF_USERS`.
         `extra_arguments` are added to those of kube-apiserver. Without `authority_key_identifier` the serving
-        certificate lacks that extension.
+        certificate lacks that extension. `opt_in_rbac` names the files of `OPT_IN_RBAC` that are applied too.
         """
         self._assets = assets or control_plane_assets.locate()
         self._authentication_webhook = authentication_webhook
         self._extra_arguments = tuple(extra_arguments)
         self._authority_key_identifier = authority_key_identifier
+        self._left_out_rbac = OPT_IN_RBAC - set(opt_in_rbac)
         self._certificate = make_serving_certificate(authority_key_identifier=authority_key_identifier)
         self._tokens = {user: secrets.token_hex(16) for user in GROUPS_OF_USERS}
 
@@ -301,7 +306,8 @@ class ControlPlane:
         return found >= _SYSTEM_NAMESPACES
 
     def _apply_rbac(self) -> None:
-        shipped = [file.read_text() for file in sorted((REPOSITORY / "cluster").glob("*-rbac.yaml"))]
+        files = sorted((REPOSITORY / "cluster").glob("*-rbac.yaml"))
+        shipped = [file.read_text() for file in files if file.name not in self._left_out_rbac]
         self.apply_yaml("\n---\n".join([*shipped, yaml.safe_dump_all(_SENTINEL)]))
         review = {
             "spec": {

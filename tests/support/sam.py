@@ -6,6 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.support.processes import Workspace
+
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 BIN = ROOT / ".venv" / "sam" / "bin"
@@ -58,16 +60,24 @@ def _overrides(parameters: Mapping[str, str]) -> str:
 
 
 def _sam(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
-    done = subprocess.run(
-        [str(BIN / "sam"), *arguments],
-        cwd=ROOT,
-        # The build runs python3.13, and only the virtual environment is sure to have it.
-        env={**os.environ, **(environment or {}), "SAM_CLI_TELEMETRY": "0", "PATH": f"{BIN}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+    # SAM copies sources into the temporary folder; if it is stopped there, the workspace still removes them.
+    with Workspace() as workspace:
+        done = subprocess.run(
+            [str(BIN / "sam"), *arguments],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                **(environment or {}),
+                "SAM_CLI_TELEMETRY": "0",
+                "TMPDIR": str(workspace.folder),
+                # The build runs python3.13, and only the virtual environment is sure to have it.
+                "PATH": f"{BIN}:{os.environ['PATH']}",
+            },
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
     if done.returncode:
         raise SamFailed(f"sam {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout

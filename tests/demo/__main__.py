@@ -1,0 +1,137 @@
+"""`make demo`: deploy the real stack locally, let it refresh 25 namespaces, and prove what happened.
+
+Exit status 0 means that every namespace ended as it should, 1 that one did not, 2 that the demo could not be played.
+With KEEP=1 everything is left running until Ctrl-C.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from tests.demo import cast
+from tests.demo.evidence import gather, scheduled
+from tests.demo.readers import Readers, look
+from tests.demo.screen import Detail, Screen
+from tests.demo.verdict import MINIMUM_READS, MINIMUM_SCHEDULED, Evidence, Sight, judge
+from tests.support import assets
+from tests.support.audit import AuditLog
+from tests.support.controlplane import KubectlFailed
+from tests.support.processes import ChildFailed
+from tests.support.sam import SamFailed
+from tests.support.world import World
+
+EMERGENCY = Path(__file__).parents[2] / "events" / "emergency.json"
+
+# A minute, the emulator's ten seconds between looks at its schedules, and a slow machine's time for the run.
+_FIRING_TIMEOUT_S = 180
+
+
+def main() -> int:
+    """Play the demo and return the exit status."""
+    signal.signal(signal.SIGTERM, _terminate)
+    screen = Screen()
+    screen.head("Pull Secret refresher: a deployed function against a real Kubernetes API server")
+    try:
+        with World(step=screen.step) as world:
+            return play(world, screen, keep=os.environ.get("KEEP") == "1")
+    except KeyboardInterrupt:
+        screen.line("Stopped. Everything that was started is gone.")
+        return 128 + signal.SIGINT
+    except (ChildFailed, KubectlFailed, SamFailed, TimeoutError) as error:
+        screen.line(f"The demo could not be played to its end. {error}", "bold red")
+        return 2
+
+
+def play(world: World, screen: Screen, *, keep: bool) -> int:
+    """Run the story in a world that is up, and return the exit status."""
+    parts = cast.cast()
+    names = [part.namespace for part in parts]
+    with screen.step(f"{len(parts)} namespaces, in every state that a Secret is found in"):
+        cast.prepare(world.control_plane, parts)
+    world.deploy(Schedule="rate(1 minute)", ExcludeNamespaces=cast.EXCLUDE)
+
+    screen.head("Refreshing, while readers GET every Secret all the time")
+    before = _look_at(world, names)
+    audit = AuditLog(world.control_plane.audit_log)
+    with Readers(world.control_plane, cast.SECRET, names) as readers:
+        with screen.step("the schedule fires (once a minute)") as detail:
+            _wait(lambda: scheduled(world.runs(), by_hand=()), detail, readers)
+        with screen.step("by hand, with events/emergency.json"):
+            by_hand = {world.invoke(json.loads(EMERGENCY.read_text())).run.request_id}
+        with screen.step("the schedule fires again, and enough is read") as detail:
+            _wait(lambda: _is_enough(world, by_hand, readers), detail, readers)
+        after = _look_at(world, names)
+
+    evidence = gather(world, parts, before=before, after=after, readers=readers, audit=audit, by_hand=by_hand)
+    verdict = judge(evidence)
+    _show(screen, evidence)
+    if keep:
+        _tell_how_to_play(world, screen)
+    screen.verdict(verdict, evidence)
+    if keep:
+        _wait_for_interrupt()
+    return 1 if verdict.problems else 0
+
+
+def _look_at(world: World, names: Sequence[str]) -> dict[str, Sight | None]:
+    return {name: look(world.control_plane, name, cast.SECRET) for name in names}
+
+
+def _is_enough(world: World, by_hand: Collection[str], readers: Readers) -> bool:
+    fired = len(scheduled(world.runs(), by_hand=by_hand))
+    return fired >= MINIMUM_SCHEDULED and readers.reads.answered >= MINIMUM_READS
+
+
+def _wait(is_done: Callable[[], object], detail: Detail, readers: Readers) -> None:
+    """Wait until `is_done`, and tell how the readers fare; raises TimeoutError."""
+    deadline = time.monotonic() + _FIRING_TIMEOUT_S
+    while not is_done():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the schedule did not fire within {_FIRING_TIMEOUT_S} s")
+        reads = readers.reads
+        detail.say(f"{reads.answered:,} reads, {reads.absent} found no Secret")
+        time.sleep(0.5)
+
+
+def _show(screen: Screen, evidence: Evidence) -> None:
+    screen.head("What became of each namespace (uid: its first characters; version: resourceVersion)")
+    screen.table(evidence.namespaces)
+    screen.head("Failures, as they should be: only the owners can mend these, and the function says how")
+    screen.failures(evidence.namespaces)
+    runs = f"{evidence.scheduled} scheduled runs and {evidence.by_hand} by hand"
+    screen.head(f"Requests of the function in {runs}, as the API server's audit log has them")
+    screen.requests(evidence.requests)
+
+
+def _tell_how_to_play(world: World, screen: Screen) -> None:
+    screen.head("All of it stays up, the schedule too (KEEP=1). Ctrl-C ends and removes it")
+    variables = {
+        "KUBECONFIG": str(world.control_plane.kubeconfig(world.control_plane.token_of("admin"))),
+        "PATH": f"{assets.locate()}:$PATH",
+        **world.aws.client_environment,
+    }
+    for name, value in variables.items():
+        screen.line(f"  export {name}={value}")
+    screen.line(f"  # the API server is {world.control_plane.endpoint}, the function {world.function}")
+    screen.line(f"  kubectl get secrets -A --field-selector metadata.name={cast.SECRET} --show-managed-fields -o yaml")
+
+
+def _wait_for_interrupt() -> None:
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()
+
+
+def _terminate(*_: object) -> NoReturn:
+    """Leave as on Ctrl-C, so that everything is cleaned up."""
+    sys.exit(128 + signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

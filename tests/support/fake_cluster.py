@@ -1,0 +1,171 @@
+"""An API server in memory, for tests of the use case. It is held to the real one by contract tests."""
+
+import itertools
+import json
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pullsecret.core.answers import Answer
+from pullsecret.core.manifest import FIELD_MANAGER, LAST_APPLIED
+from pullsecret.core.sensitive import Sensitive
+from pullsecret.errors import SettingsError
+
+# A manager that applies and one of the same name that updates are two.
+_APPLIER = (FIELD_MANAGER, "Apply")
+
+
+@dataclass
+class FakeSecret:
+    """A Secret: its fields flat, such as ``type`` and ``data/.dockerconfigjson``, and who manages each."""
+
+    uid: str
+    version: int
+    fields: dict[str, str]
+    managers: dict[str, set[tuple[str, str]]]
+    immutable: bool = False
+
+
+@dataclass
+class FakeNamespace:
+    """A namespace, with what decides over writes to it."""
+
+    labels: Mapping[str, str]
+    terminating: bool = False
+    quota_full: bool = False
+    secrets: dict[str, FakeSecret] = field(default_factory=dict)
+
+
+class FakeCluster:
+    """Implements the `Cluster` that a refresh needs. `calls` lists what was asked, in order.
+
+    `instead` may name, for a namespace, a function that answers in place of the server, for faults.
+    """
+
+    def __init__(self) -> None:
+        self.contents: dict[str, FakeNamespace] = {}
+        self.calls: list[str] = []
+        self.names_listed: list[tuple[str, ...]] = []
+        self.instead: dict[str, Callable[[], Answer]] = {}
+        self.time_is_up = False
+        self._versions = itertools.count(1)
+        self._lock = threading.Lock()
+
+    @property
+    def requests(self) -> int:
+        """Return how many requests were sent so far."""
+        return len(self.calls)
+
+    def may_start(self) -> bool:
+        """Return whether the test has left any time."""
+        return not self.time_is_up
+
+    def add(self, name: str, **labels: str) -> FakeNamespace:
+        """Add a namespace and return it."""
+        return self.contents.setdefault(name, FakeNamespace(labels))
+
+    def store(self, namespace: str, body: Mapping[str, Any], manager: str) -> FakeSecret:
+        """Put a Secret in place as another field manager does, and return it."""
+        fields = _fields(body)
+        secret = FakeSecret(
+            str(uuid.uuid4()),
+            next(self._versions),
+            fields,
+            {key: {(manager, "Update")} for key in fields},
+            immutable=body.get("immutable", False),
+        )
+        self.contents[namespace].secrets[body["metadata"]["name"]] = secret
+        return secret
+
+    def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:
+        """Return the names, of `names` if given, that match a selector ``key=value``; another is not understood."""
+        self.calls.append("list")
+        self.names_listed.append(tuple(names))
+        existing = sorted(set(self.contents) & set(names) if names else self.contents)
+        if not selector:
+            return existing
+        key, equals, value = selector.partition("=")
+        if not (key and equals):
+            raise SettingsError([f"NAMESPACE_SELECTOR: the API server does not understand {selector!r}"])
+        return [name for name in existing if self.contents[name].labels.get(key) == value]
+
+    def apply(self, namespace: str, name: str, manifest: Sensitive[bytes], *, force: bool, dry_run: bool) -> Answer:
+        """Return the answer to a server-side apply."""
+        with self._lock:
+            self.calls.append(f"apply {namespace}{' forced' if force else ''}{' dry' if dry_run else ''}")
+            if namespace in self.instead:
+                return self.instead[namespace]()
+            place = self.contents.get(namespace)
+            if place is None:
+                return Answer(404, reason="NotFound", kind="namespaces")
+            if name not in place.secrets:
+                return self._create(place, name, json.loads(manifest.reveal()), dry_run=dry_run)
+            return self._update(place.secrets[name], json.loads(manifest.reveal()), force=force, dry_run=dry_run)
+
+    def remove_last_applied(self, namespace: str, name: str, *, dry_run: bool) -> Answer:
+        """Return the answer to the removal of kubectl's annotation."""
+        with self._lock:
+            self.calls.append(f"remove {namespace}{' dry' if dry_run else ''}")
+            place = self.contents.get(namespace)
+            if place is None or name not in place.secrets:
+                return Answer(404, reason="NotFound", kind="secrets" if place else "namespaces")
+            secret = place.secrets[name]
+            if not dry_run and secret.fields.pop(_annotation(LAST_APPLIED), None) is not None:
+                secret.version = next(self._versions)
+            return Answer(200, uid=secret.uid, resource_version=str(secret.version))
+
+    def _create(self, place: FakeNamespace, name: str, body: Mapping[str, Any], *, dry_run: bool) -> Answer:
+        if place.terminating:
+            return Answer(403, reason="Forbidden", kind="secrets", causes=(("NamespaceTerminating", ""),))
+        if place.quota_full:
+            return Answer(403, reason="Forbidden", kind="secrets", over_quota=True)
+        fields = _fields(body)
+        secret = FakeSecret(str(uuid.uuid4()), next(self._versions), fields, {key: {_APPLIER} for key in fields})
+        if dry_run:
+            return Answer(201, uid=secret.uid)
+        place.secrets[name] = secret
+        return Answer(201, uid=secret.uid, resource_version=str(secret.version))
+
+    def _update(self, secret: FakeSecret, body: Mapping[str, Any], *, force: bool, dry_run: bool) -> Answer:
+        claimed = _fields(body)
+        changed = {key for key, value in claimed.items() if secret.fields.get(key) != value}
+        rivals = {key: secret.managers.get(key, set()) - {_APPLIER} for key in sorted(changed)}
+        conflicts = [manager for managers in rivals.values() for manager, _ in sorted(managers)]
+        if conflicts and not force:
+            return Answer(
+                409,
+                reason="Conflict",
+                causes=(("FieldManagerConflict", ""),) * len(conflicts),
+                managers=tuple(sorted(set(conflicts))),
+            )
+        if "type" in changed:
+            return Answer(422, reason="Invalid", kind="Secret", causes=(("FieldValueInvalid", "type"),))
+        if secret.immutable and any(key.startswith("data/") for key in changed):
+            return Answer(422, reason="Invalid", kind="Secret", causes=(("FieldValueForbidden", "data"),))
+        if not dry_run:
+            for key, value in claimed.items():
+                kept = set() if key in changed else secret.managers.get(key, set())
+                secret.fields[key], secret.managers[key] = value, kept | {_APPLIER}
+            if changed:
+                secret.version = next(self._versions)
+        return Answer(
+            200,
+            uid=secret.uid,
+            resource_version=str(secret.version),
+            holds_last_applied=_annotation(LAST_APPLIED) in secret.fields,
+        )
+
+
+def _annotation(name: str) -> str:
+    return f"annotations/{name}"
+
+
+def _fields(body: Mapping[str, Any]) -> dict[str, str]:
+    annotations = body["metadata"].get("annotations", {})
+    return {
+        "type": body.get("type", "Opaque"),
+        **{f"data/{key}": value for key, value in body.get("data", {}).items()},
+        **{_annotation(key): value for key, value in annotations.items()},
+    }

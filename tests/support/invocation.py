@@ -1,0 +1,233 @@
+"""The whole refresh function in this process: its real handler and adapters, AWS played by stand-ins on the loopback.
+
+The API server is whatever the test points `Aws` at; a control plane that is started with `Aws.token_review` as its
+authentication webhook takes the function's presigned bearer token as the user refresher.
+"""
+
+import base64
+import io
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from pullsecret.handlers import refresh
+from pullsecret.telemetry import SERVICE, Telemetry
+from tests.support.canary import Canary, told_by, told_by_object
+from tests.support.ecr_standin import ACCOUNT, EcrStandin, new_password
+from tests.support.standin import Reply, Request, Standin
+
+REGION = "eu-central-1"
+CLUSTER = "test"
+USER = "refresher"
+GROUP = "pull-secret-refresher"
+HOST = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
+SECRET_KEY = "oXm3yTq8WkZr5vBnC1sLh7JdF2gPa9UeQ4iRt6Yw"
+SESSION_TOKEN = base64.b64encode(b"session " + bytes(range(33, 120)) * 3).decode()
+
+_BEARER = "k8s-aws-v1."
+
+
+@dataclass
+class Context:
+    """What Lambda gives a handler: an id, and the time until it is stopped."""
+
+    seconds: float = 300.0
+    aws_request_id: str = "5a0c4a3e-0000-4000-8000-000000000001"
+    started: float = field(default_factory=time.monotonic)
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the time that is left."""
+        return int((self.started + self.seconds - time.monotonic()) * 1000)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that one invocation let out: `output` is both standard streams, `foreign` what reached the root logger.
+
+    `passwords` are those that ECR gave it, which must not be in there.
+    """
+
+    result: dict[str, Any] | None
+    error: Exception | None
+    output: str
+    foreign: str
+    passwords: tuple[str, ...]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The log records and metrics, oldest first."""
+        return [json.loads(line) for line in self.output.splitlines() if line.startswith("{")]
+
+    def named(self, event: str) -> list[dict[str, Any]]:
+        """Return the records of one event."""
+        return [record for record in self.records if record.get("message") == event]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why each namespace that was not refreshed was not."""
+        return {
+            record["namespace"]: record["reason"]
+            for record in self.records
+            if record.get("message") in ("namespace.failed", "namespace.skipped")
+        }
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything that anybody can read afterwards."""
+        return [self.output, self.foreign, *told_by(self.error), *told_by_object(self.result)]
+
+
+class Aws:
+    """ECR and EKS stand-ins and a TokenReview webhook, with the environment that points the function at them.
+
+    `endpoint` and `ca_pem` of the cluster may be set at any time; `describe` may be replaced to answer otherwise.
+    """
+
+    def __init__(self) -> None:
+        self.ecr = EcrStandin()
+        self.endpoint = ""
+        self.ca_pem = ""
+        self.describe: Callable[[Request], Reply] = self._describe
+        self.bearers: list[str] = []
+        self._eks = Standin(lambda request: self.describe(request))  # noqa: PLW0108 - it may be replaced later
+        self._webhook = Standin(self._review)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        for standin in (self.ecr, self._eks, self._webhook):
+            self._stack.enter_context(standin)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def token_review(self) -> str:
+        """Return the URL for a control plane's `authentication_webhook`."""
+        return f"{self._webhook.url}/"
+
+    def point_at(self, endpoint: str, ca_pem: str) -> None:
+        """Let DescribeCluster name this endpoint and CA."""
+        self.endpoint, self.ca_pem = endpoint, ca_pem
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the function's environment."""
+        return {
+            "CLUSTER_NAME": CLUSTER,
+            "REGISTRIES": json.dumps([{"account": ACCOUNT, "region": REGION}]),
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "ASIAQQQQQQQQQQQQQQQQ",
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_SESSION_TOKEN": SESSION_TOKEN,
+            "AWS_ENDPOINT_URL_ECR": self.ecr.url,
+            "AWS_ENDPOINT_URL_EKS": self._eks.url,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "NO_PROXY": "127.0.0.1",
+        }
+
+    def _describe(self, _request: Request) -> Reply:
+        authority = base64.b64encode(self.ca_pem.encode()).decode()
+        cluster = {"name": CLUSTER, "status": "ACTIVE", "endpoint": self.endpoint}
+        return Reply(body={"cluster": cluster | {"certificateAuthority": {"data": authority}}})
+
+    def _review(self, request: Request) -> Reply:
+        review = json.loads(request.body)
+        bearer = review["spec"]["token"]
+        self.bearers.append(bearer)
+        known = {"authenticated": True, "user": {"username": USER, "groups": [GROUP]}}
+        status = known if bearer.startswith(_BEARER) else {"authenticated": False}
+        return Reply(body={"apiVersion": review["apiVersion"], "kind": "TokenReview", "status": status})
+
+
+def invoke(
+    aws: Aws,
+    event: object = None,
+    *,
+    seconds: float = 300.0,
+    root_level: int = logging.WARNING,
+    handler: Callable[[Any, Any], dict[str, Any]] = refresh.handler,
+    **environment: str,
+) -> Seen:
+    """Run the function once and return all that it let out. `environment` changes single variables."""
+    output, foreign = io.StringIO(), io.StringIO()
+    context = Context(seconds)
+    known = len(aws.ecr.passwords)
+    result: dict[str, Any] | None = None
+    raised: Exception | None = None
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(output),
+        redirect_stderr(output),
+        _root_logger_into(foreign, root_level),
+        _own_logger_into(output, context),
+    ):
+        for name, value in {**aws.environment, **environment}.items():
+            patch.setenv(name, value)
+        try:
+            result = handler({} if event is None else event, context)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test looks at it
+            raised = error
+    return Seen(result, raised, output.getvalue(), foreign.getvalue(), tuple(aws.ecr.passwords[known:]))
+
+
+def canary(passwords: Iterable[str], bearers: Iterable[str]) -> Canary:
+    """Return a canary that knows every secret of an invocation that had these passwords and bearer tokens."""
+    known = Canary()
+    known.learn("secret key", SECRET_KEY)
+    known.learn("session token", SESSION_TOKEN)
+    for password in passwords:
+        known.learn("password", password)
+        known.learn("docker config", _docker_config(password), like=_docker_config(new_password()))
+    for bearer in bearers:
+        url = base64.urlsafe_b64decode(bearer.removeprefix(_BEARER) + "==").decode()
+        signature = url.rpartition("X-Amz-Signature=")[2]
+        # The rest of the URL is public: a host, a date, the id of a key.
+        known.learn("presigned URL", url, like=url.replace(signature, "0" * len(signature)))
+        known.learn("bearer token", bearer)
+    return known
+
+
+def _docker_config(password: str) -> str:
+    auth = base64.b64encode(f"AWS:{password}".encode()).decode()
+    return json.dumps({"auths": {HOST: {"username": "AWS", "password": password, "auth": auth}}}, separators=(",", ":"))
+
+
+@contextmanager
+def _root_logger_into(stream: io.StringIO, level: int) -> Iterator[None]:
+    """Let every record of any logger that reaches the root be written to `stream`, tracebacks included."""
+    root = logging.getLogger()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s %(args)s"))
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(level)
+    try:
+        yield
+    finally:
+        root.setLevel(before)
+        root.removeHandler(handler)
+
+
+@contextmanager
+def _own_logger_into(stream: io.StringIO, context: Context) -> Iterator[None]:
+    """Let the function's own logger write to `stream`; by itself it keeps the stream that it was made with."""
+    with Telemetry(context):
+        pass
+    (handler,) = logging.getLogger(SERVICE).handlers
+    assert isinstance(handler, logging.StreamHandler)
+    # Not by setStream: it flushes the stream from before, which may be one that pytest has closed since.
+    before, handler.stream = handler.stream, stream
+    try:
+        yield
+    finally:
+        handler.stream = before

@@ -1,0 +1,274 @@
+"""The joined world: a real API server, a local AWS that trusts it, an ECR whose tokens change, and the deployed stack.
+
+    sam deploy ─► MiniStack ── schedule ─► the function ─► ECR stand-in (asks MiniStack's IAM first)
+                     ▲                        │
+                     │ TokenReview            ▼
+                     └──────────────── kube-apiserver
+
+The function finds the cluster through DescribeCluster, and the API server knows the function by its own presigned
+token, its role's access entry and the shipped RBAC. Nobody hands it a token or an address.
+"""
+
+import base64
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.support import sam
+from tests.support.controlplane import ControlPlane
+from tests.support.ecr_standin import EcrStandin
+from tests.support.ministack import MiniStack
+
+CLUSTER = "demo"
+STACK = "pull-secret-refresher"
+GROUP = "pull-secret-refresher"
+
+Step = Callable[[str], AbstractContextManager[object]]
+"""Shows that something long is going on, from entering to leaving."""
+
+_START = re.compile(r"START RequestId: (\S+)")
+_PLATFORM = re.compile(r"(START|END|REPORT) RequestId: ")
+_RAISED = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?::|$)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the function, as its log group holds it."""
+
+    request_id: str
+    ended: datetime
+    text: str
+    """Everything the function wrote, the traceback of an error included."""
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The JSON log records, oldest first."""
+        return [json.loads(line) for line in self.text.splitlines() if line.startswith("{")]
+
+    @property
+    def raised(self) -> str | None:
+        """The name of the exception class that ended the run, or None.
+
+        The emulator's own error type is the same for every exception, so it is read off the traceback.
+        """
+        _, found, traceback = self.text.rpartition("Traceback (most recent call last):\n")
+        if not found:
+            return None
+        names = [match[1] for line in traceback.splitlines() if (match := _RAISED.match(line))]
+        return names[0] if names else None
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One invocation by hand: what came back to the caller, and the run behind it."""
+
+    payload: Any
+    failed: bool
+    run: Run
+
+
+class World:
+    """Everything running, nothing deployed, while the `with` block lasts; `deploy` brings the stack."""
+
+    control_plane: ControlPlane
+    aws: MiniStack
+    ecr: EcrStandin
+    function: str
+    role: str
+    log_group: str
+
+    def __init__(self, *, step: Step = nullcontext) -> None:
+        """Prepare the world; `step` shows progress."""
+        self._step = step
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def user(self) -> str:
+        """The Kubernetes user name of the function: its session of the role."""
+        role = self.role.rpartition("/")[2]
+        return f"arn:aws:sts::{self.aws.account}:assumed-role/{role}/{self.function[:64]}"
+
+    def deploy(self, **parameters: str) -> None:
+        """Build and deploy the shipped template and map its role to the group, as the access entry does on AWS."""
+        with self._step("sam build"):
+            template = _built()
+        with self._step("sam deploy onto the local AWS"):
+            settings = {
+                "ClusterName": CLUSTER,
+                # The emulator knows no AWS::EKS::AccessEntry, which is created through the API below, and no
+                # AWS::Logs::QueryDefinition.
+                "CreateAccessEntry": "false",
+                "Monitoring": "false",
+                "Architecture": "x86_64",
+            }
+            outputs = sam.deploy(
+                template, stack=STACK, parameters=settings | parameters, environment=self.aws.client_environment
+            )
+            self.function, self.role, self.log_group = (
+                outputs[name] for name in ("FunctionName", "RoleArn", "LogGroup")
+            )
+            self._create_access_entry([GROUP])
+
+    @contextmanager
+    def access_entry(self, groups: Sequence[str] | None) -> Iterator[None]:
+        """Let the role's access entry name other groups while the block lasts, or be missing for None."""
+        eks = self.aws.client("eks")
+        eks.delete_access_entry(clusterName=CLUSTER, principalArn=self.role)
+        if groups is not None:
+            self._create_access_entry(groups)
+        try:
+            yield
+        finally:
+            if groups is not None:
+                eks.delete_access_entry(clusterName=CLUSTER, principalArn=self.role)
+            self._create_access_entry([GROUP])
+
+    @contextmanager
+    def without_permission(self, action: str) -> Iterator[None]:
+        """Take the statement that allows `action` out of the role's policy while the block lasts."""
+        iam, role = self.aws.client("iam"), self.role.rpartition("/")[2]
+        (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
+        policy = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+        rest = [statement for statement in policy["Statement"] if action not in statement["Action"]]
+        if len(rest) == len(policy["Statement"]):
+            raise ValueError(f"no statement of the role's policy allows {action}")
+        iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(policy | {"Statement": rest}))
+        try:
+            yield
+        finally:
+            iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(policy))
+
+    @contextmanager
+    def environment(self, **variables: str) -> Iterator[None]:
+        """Set environment variables of the deployed function while the block lasts."""
+        client = self.aws.client("lambda")
+        before = client.get_function_configuration(FunctionName=self.function)["Environment"]["Variables"]
+        client.update_function_configuration(FunctionName=self.function, Environment={"Variables": before | variables})
+        try:
+            yield
+        finally:
+            client.update_function_configuration(FunctionName=self.function, Environment={"Variables": before})
+
+    def set_schedule(self, *, enabled: bool) -> None:
+        """Switch the deployed schedule on or off; one that is due fires within seconds of being switched on."""
+        scheduler = self.aws.client("scheduler")
+        (summary,) = scheduler.list_schedules()["Schedules"]
+        schedule = scheduler.get_schedule(Name=summary["Name"], GroupName=summary["GroupName"])
+        keep = ("Name", "GroupName", "ScheduleExpression", "FlexibleTimeWindow", "Target")
+        scheduler.update_schedule(**{key: schedule[key] for key in keep}, State="ENABLED" if enabled else "DISABLED")
+
+    def invoke(self, event: object) -> Invocation:
+        """Run the function by hand and return what the caller of `aws lambda invoke` sees."""
+        client = self.aws.client("lambda")
+        answer = client.invoke(
+            FunctionName=self.function,
+            InvocationType="RequestResponse",
+            LogType="Tail",
+            Payload=json.dumps(event).encode(),
+        )
+        payload = json.loads(answer["Payload"].read())
+        if "LogResult" not in answer:
+            raise RuntimeError(f"the local AWS could not run the function: {payload}")
+        tail = base64.b64decode(answer["LogResult"]).decode(errors="ignore").rstrip()
+        return Invocation(
+            payload=payload,
+            failed="FunctionError" in answer,
+            # Only the end of the log comes back with the answer, and it names no run: so find the run that ends so.
+            run=next(run for run in self.runs() if run.text.endswith(tail)),
+        )
+
+    def runs(self) -> list[Run]:
+        """Return every run so far, by hand or scheduled, retries included, in the order they ended."""
+        logs = self.aws.client("logs")
+        lines: dict[str, list[dict[str, Any]]] = {}
+        for event in logs.filter_log_events(logGroupName=self.log_group)["events"]:
+            lines.setdefault(event["logStreamName"], []).append(event)
+        runs = [run for events in lines.values() if (run := _run(events)) is not None]
+        return sorted(runs, key=lambda run: run.ended)
+
+    def wait_for_run(self, known: Sequence[Run], timeout: float) -> Run:
+        """Return the first run that is not in `known`, waiting at most `timeout` seconds; raises TimeoutError."""
+        ids = {run.request_id for run in known}
+        deadline = time.monotonic() + timeout
+        while True:
+            for run in self.runs():
+                if run.request_id not in ids:
+                    return run
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the function was not run within {timeout:.0f} s")
+            time.sleep(0.5)
+
+    def _create_access_entry(self, groups: Sequence[str]) -> None:
+        self.aws.client("eks").create_access_entry(
+            clusterName=CLUSTER, principalArn=self.role, kubernetesGroups=list(groups)
+        )
+
+    def _start(self) -> None:
+        with self._step("local AWS, with IAM enforced"):
+            self.ecr = self._stack.enter_context(EcrStandin())
+            environment = {"AWS_ENDPOINT_URL_ECR": self.ecr.url}
+            self.aws = self._stack.enter_context(MiniStack(environment=environment))
+            self.ecr.upstream = self.aws.url
+        with self._step("Kubernetes control plane"):
+            key = secrets.token_urlsafe(32)
+            webhook = f"{self.aws.url}/_ministack/eks-auth/{self.aws.account}/{self.aws.region}/{CLUSTER}/{key}"
+            self.control_plane = self._stack.enter_context(ControlPlane(authentication_webhook=webhook))
+            self._create_cluster(key)
+
+    def _create_cluster(self, webhook_key: str) -> None:
+        """Create an EKS cluster whose endpoint, CA and webhook are those of the control plane.
+
+        The emulator would run a cluster in a container and know these by itself; they can only be set in its state.
+        """
+        trust = {"Effect": "Allow", "Principal": {"Service": "eks.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        role = self.aws.client("iam").create_role(
+            RoleName="cluster", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+        )["Role"]["Arn"]
+        self.aws.client("eks").create_cluster(name=CLUSTER, roleArn=role, resourcesVpcConfig={})
+
+        def point_at_control_plane(state: dict[str, Any]) -> None:
+            (cluster,) = state["clusters"]["data"].values()
+            cluster["endpoint"] = self.control_plane.endpoint
+            cluster["certificateAuthority"]["data"] = base64.b64encode(self.control_plane.ca_pem.encode()).decode()
+            cluster["_auth_token"] = webhook_key
+            del cluster["_port"]  # from which the emulator would make the endpoint again
+
+        self.aws.edit_state("eks", point_at_control_plane)
+
+
+@cache
+def _built() -> Path:
+    """Build the shipped template, once for all worlds of a process."""
+    return sam.build(architecture="x86_64")
+
+
+def _run(events: Sequence[Mapping[str, Any]]) -> Run | None:
+    """Return the run that one log stream holds, or None while it holds no whole one."""
+    messages = [str(event["message"]) for event in events]
+    start = next((found for message in messages if (found := _START.match(message))), None)
+    if start is None or not any(message.startswith("REPORT ") for message in messages):
+        return None
+    text = "\n".join(message for message in messages if not _PLATFORM.match(message))
+    return Run(start[1], datetime.fromtimestamp(events[-1]["timestamp"] / 1000, UTC), text)
