@@ -46,6 +46,7 @@ GOOD = {
         '[{"account": "123456789012", "region": "eu-central-1"}]',
         '\n[{"account": "123456789012", "region": "cn-north-1"},{"account": "210987654321", "region": "us-east-1"}]\n',
     ],
+    "ServiceAccounts": ["", "default", "default, my.app"],
     "IncludeNamespaces": ["*", "team-*,prod", "team-* , ops", "a?c"],
     "ExcludeNamespaces": ["", "kube-*", "kube-*,sandbox"],
     "NamespaceSelector": ["", "env in (prod, stage),!legacy", "team=a", "example.com/team!=a_b"],
@@ -59,6 +60,10 @@ BAD = {
     "SecretName": ["", "Aws", "a_b", "-a", "a-", "a..b", "a" * 254],
     "Registries": ["[]", "{}", "123456789012", "[123456789012]"],
     "RegistryRoleArns": ["pull", "arn:aws:iam::1:role/pull", "arn:aws:iam::123456789012:user/pull"],
+    "RepositoryArns": ["*", "team/app", "arn:aws:ecr:eu-central-1:123456789012:repository/", "arn:aws:s3:::a"],
+    "EcrPublic": ["", "yes"],
+    "ServiceAccounts": ["Default", "default,", "a b", "-a", "*"],
+    "AuditLogGroup": ["/aws/eks/my cluster", "a" * 513],
     "IncludeNamespaces": ["", "Team", "team-*;prod", "team-*,", ",team", "a b"],
     "ExcludeNamespaces": [",", "Kube", "kube-*,,b"],
     "NamespaceSelector": ['team="a"', "a;b", "env~prod"],
@@ -88,6 +93,11 @@ BAD = {
     "SubnetIds": ["subnet", "sg-0123456789abcdef0", "subnet-xyz"],
     "SecurityGroupIds": ["sg", "subnet-0123456789abcdef0"],
     "MemorySize": ["128", "10241"],
+    "AlarmEmail": ["on-call", "on-call@example", "a@example.com,b@example.com", "a b@example.com"],
+    "AlarmTopicArn": ["on-call", "arn:aws:sqs:eu-central-1:123456789012:on-call", "arn:aws:sns:eu-central-1:1:on-call"],
+    "MaxHoursWithoutRefresh": ["0", "13", "1.5"],
+    "Monitoring": ["", "yes"],
+    "CreateDashboard": ["", "no"],
     "Timeout": ["0", "901"],
 }
 
@@ -148,7 +158,7 @@ def test_only_the_cluster_must_be_named() -> None:
 
 def test_the_defaults_are_settings_for_the_registry_of_this_account_and_region() -> None:
     settings, request = load(environment(ClusterName="demo"), {})
-    assert [(entry.account, entry.region) for entry in settings.registries] == [("123456789012", "eu-west-1")]
+    assert [entry.host for entry in settings.registries] == ["123456789012.dkr.ecr.eu-west-1.amazonaws.com"]
     assert settings.secret_name == "aws-ecr-token"
     assert request.namespaces == ()
 
@@ -195,12 +205,16 @@ def test_a_token_of_twelve_hours_outlives_every_schedule_that_deploys() -> None:
 
 def test_the_role_may_do_what_a_refresh_needs_and_nothing_else() -> None:
     assert actions(under=None) == {
+        "ecr:BatchGetImage",
         "ecr:GetAuthorizationToken",
+        "ecr:GetDownloadUrlForLayer",
         "eks:DescribeCluster",
         "logs:CreateLogStream",
         "logs:PutLogEvents",
+        "sqs:SendMessage",
     }
     assert actions(under="AssumesRoles") == {"sts:AssumeRole"}
+    assert actions(under="LogsInToPublic") == {"ecr-public:GetAuthorizationToken", "sts:GetServiceBearerToken"}
     assert {action.partition(":")[0] for action in actions(under="InVpc")} == {"ec2"}
 
 
@@ -210,7 +224,7 @@ def test_the_role_may_touch_every_resource_only_where_aws_knows_none() -> None:
         for statement in STATEMENTS
         if (body := statement.get("If", [None, statement])[1])["Resource"] == "*"
     ]
-    assert everything == ["LoginToken", "NetworkInterfaces"]
+    assert everything == ["LoginToken", "PublicLoginToken", "NetworkInterfaces"]
 
 
 def test_the_access_entry_the_binding_and_the_secret_name_are_those_of_the_cluster_role() -> None:

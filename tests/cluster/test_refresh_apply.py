@@ -1,0 +1,346 @@
+"""What an apply does to Secrets on a real API server, as the shipped ClusterRole."""
+
+import base64
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pullsecret.core.outcomes import Applied, Failed
+from pullsecret.settings import OnConflict
+from tests.support.controlplane import ControlPlane
+from tests.support.refresher import (
+    FIELD_MANAGER,
+    HOST,
+    LAST_APPLIED,
+    SECRET,
+    cluster,
+    document,
+    logins,
+    password_in,
+    pull_secret,
+    run,
+)
+
+
+class Place:
+    """One namespace, the admin's view of it, and refreshes of it."""
+
+    def __init__(self, control_plane: ControlPlane, namespace: str) -> None:
+        self.control_plane = control_plane
+        self.namespace = namespace
+
+    def refresh(self, password: str | None = None, **options: Any) -> Any:
+        """Run the use case on this namespace alone and return its outcome."""
+        granted = logins(password=password)
+        result = run(cluster(self.control_plane), granted, namespaces=[self.namespace], **options)
+        assert set(result.outcomes) == {self.namespace}
+        return result.outcomes[self.namespace]
+
+    def secret(self, name: str = SECRET) -> dict[str, Any]:
+        secret = self.control_plane.get_secret(self.namespace, name)
+        assert secret is not None
+        return secret
+
+    def store(self, body: Mapping[str, Any], manager: str) -> dict[str, Any]:
+        return self.control_plane.create_secret(self.namespace, body, manager)
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
+        return self.control_plane.kubectl(f"--namespace={self.namespace}", *arguments, stdin=stdin)
+
+
+@pytest.fixture
+def place(control_plane: ControlPlane, namespace: str) -> Place:
+    return Place(control_plane, namespace)
+
+
+def identity(secret: Mapping[str, Any]) -> tuple[str, str]:
+    return secret["metadata"]["uid"], secret["metadata"]["resourceVersion"]
+
+
+def proof(outcome: Applied | Failed) -> tuple[str, str]:
+    assert isinstance(outcome, Applied), outcome
+    return outcome.uid, outcome.resource_version
+
+
+def test_a_missing_secret_is_created_as_a_kubelet_reads_it(place: Place) -> None:
+    outcome = place.refresh(password="the-password")
+
+    secret = place.secret()
+    assert proof(outcome) == identity(secret)
+    assert (outcome.change, outcome.status, outcome.took_over_from) == ("created", 201, ())
+    assert secret["type"] == "kubernetes.io/dockerconfigjson"
+    assert json.loads(base64.b64decode(secret["data"][".dockerconfigjson"])) == {
+        "auths": {HOST: {"username": "AWS", "password": "the-password", "auth": "QVdTOnRoZS1wYXNzd29yZA=="}}
+    }
+
+
+def test_the_secret_carries_when_it_ends_and_nothing_that_could_delete_it(place: Place) -> None:
+    place.refresh()
+
+    metadata = place.secret()["metadata"]
+    assert metadata["annotations"] == {"ecr-pull-secret/expires-at": "2030-01-02T03:04:05Z"}
+    assert not {"labels", "ownerReferences", "finalizers"} & set(metadata)
+    assert [entry["manager"] for entry in metadata["managedFields"]] == [FIELD_MANAGER]
+    assert [entry["operation"] for entry in metadata["managedFields"]] == ["Apply"]
+
+
+def test_a_refresh_rotates_the_password_and_keeps_the_object(place: Place) -> None:
+    created = place.refresh(password="the-first")
+    updated = place.refresh(password="the-second")
+
+    assert (updated.change, updated.status) == ("updated", 200)
+    assert updated.uid == created.uid
+    assert updated.resource_version != created.resource_version
+    assert proof(updated) == identity(place.secret())
+    assert password_in(place.secret()) == "the-second"
+
+
+def test_the_same_token_again_changes_nothing(place: Place) -> None:
+    first = place.refresh(password="the-same")
+
+    assert proof(place.refresh(password="the-same")) == proof(first)
+
+
+def test_a_secret_made_by_kubectl_create_is_taken_over_in_place(place: Place) -> None:
+    place.kubectl(
+        "create",
+        "secret",
+        "docker-registry",
+        SECRET,
+        f"--docker-server={HOST}",
+        "--docker-username=AWS",
+        "--docker-password=the-old",
+    )
+    before = identity(place.secret())
+
+    outcome = place.refresh(password="the-new")
+
+    assert (outcome.change, outcome.uid, outcome.took_over_from) == ("updated", before[0], ("kubectl-create",))
+    assert password_in(place.secret()) == "the-new"
+
+
+def test_once_taken_over_it_is_not_contested_again(place: Place) -> None:
+    place.store(pull_secret(), "kubectl-create")
+    place.refresh()
+
+    assert place.refresh().took_over_from == ()
+
+
+def test_under_refuse_a_secret_of_another_is_left_as_it_is(place: Place) -> None:
+    before = place.store(pull_secret(), "kubectl-create")
+
+    outcome = place.refresh(on_conflict=OnConflict.REFUSE)
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.status) == ("contested", 409)
+    assert outcome.remedy.startswith("kubectl-create writes this Secret too")
+    assert place.secret() == before
+
+
+def test_every_other_manager_is_named(place: Place) -> None:
+    place.store(pull_secret(password="one"), "terraform")
+    body = pull_secret(password="two")
+    place.control_plane.request(
+        "PATCH",
+        f"/api/v1/namespaces/{place.namespace}/secrets/{SECRET}",
+        {"metadata": {"annotations": {"ecr-pull-secret/expires-at": "someday"}}, "data": body["data"]},
+        query={"fieldManager": "a person"},
+        content_type="application/merge-patch+json",
+    )
+
+    assert place.refresh(on_conflict=OnConflict.REFUSE).remedy.startswith("a person writes this Secret too")
+    assert place.refresh().took_over_from == ("a person",)
+
+
+def applied_by_kubectl(place: Place, password: str) -> None:
+    place.kubectl("apply", "--filename=-", stdin=json.dumps(pull_secret(password=password)))
+
+
+def test_the_old_password_that_kubectl_apply_left_in_an_annotation_is_removed(place: Place) -> None:
+    applied_by_kubectl(place, "the-old-password")
+    before = place.secret()
+    assert LAST_APPLIED in before["metadata"]["annotations"]
+
+    outcome = place.refresh(password="the-new-password")
+
+    after = place.secret()
+    assert outcome.took_over_from == ("kubectl-client-side-apply",)
+    assert proof(outcome) == identity(after)
+    assert outcome.uid == before["metadata"]["uid"]
+    assert set(after["metadata"]["annotations"]) == {"ecr-pull-secret/expires-at"}
+    assert password_in(after) == "the-new-password"
+
+
+def test_the_annotation_is_removed_by_a_request_that_is_not_repeated(place: Place) -> None:
+    applied_by_kubectl(place, "the-old-password")
+    sent = []
+    for _ in range(3):
+        api = cluster(place.control_plane)
+        run(api, namespaces=[place.namespace])
+        sent.append(api.requests)
+
+    # One list; then unforced, forced and removal, and from then on one write.
+    assert sent == [4, 2, 2]
+
+
+def test_one_who_applies_the_old_yaml_again_is_found_out_and_overruled(place: Place) -> None:
+    place.refresh()
+    applied_by_kubectl(place, "the-old-password")
+
+    outcome = place.refresh(password="the-newest")
+
+    assert outcome.took_over_from == ("kubectl-client-side-apply",)
+    assert password_in(place.secret()) == "the-newest"
+    assert LAST_APPLIED not in place.secret()["metadata"]["annotations"]
+
+
+def test_labels_and_annotations_of_others_stay(place: Place) -> None:
+    labels = {"app.kubernetes.io/managed-by": "Helm"}
+    annotations = {"meta.helm.sh/release-name": "web"}
+    place.store(pull_secret(metadata={"name": SECRET, "labels": labels, "annotations": annotations}), "helm")
+
+    place.refresh()
+
+    metadata = place.secret()["metadata"]
+    assert metadata["labels"] == labels
+    assert metadata["annotations"].items() > annotations.items()
+
+
+def test_another_writers_data_key_stays(place: Place) -> None:
+    body = pull_secret()
+    body["data"]["extra"] = "dmFsdWU="
+    place.store(body, "somebody")
+
+    place.refresh(password="the-new")
+
+    assert place.secret()["data"]["extra"] == "dmFsdWU="
+    assert password_in(place.secret()) == "the-new"
+
+
+def test_another_registrys_entry_in_the_same_config_is_lost(place: Place) -> None:
+    """A docker config is one field: what is to stay there has to be given to the refresher."""
+    config = {"auths": {"registry.example": {"auth": "dXNlcjpwYXNz"}}}
+    place.store({**pull_secret(), "data": {".dockerconfigjson": _encoded(config)}}, "somebody")
+
+    place.refresh()
+
+    auths = json.loads(base64.b64decode(place.secret()["data"][".dockerconfigjson"]))["auths"]
+    assert list(auths) == [HOST]
+
+
+def _encoded(config: Mapping[str, Any]) -> str:
+    return base64.b64encode(json.dumps(config).encode()).decode()
+
+
+def test_an_immutable_secret_fails_with_what_its_owner_can_do(place: Place) -> None:
+    before = place.store(pull_secret(immutable=True), "somebody")
+
+    outcome = place.refresh()
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.status) == ("immutable", 422)
+    assert "its owner has to delete it, and the next refresh creates it anew" in outcome.remedy
+    assert place.secret() == before
+
+
+def test_a_secret_of_our_own_that_somebody_made_immutable_fails_too(place: Place) -> None:
+    place.refresh()
+    place.kubectl("patch", "secret", SECRET, "--type=merge", '--patch={"immutable":true}')
+    before = place.secret()
+
+    outcome = place.refresh()
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.status) == ("immutable", 422)
+    assert place.secret() == before
+
+
+@pytest.mark.parametrize("kind", ["Opaque", "kubernetes.io/basic-auth"])
+def test_a_secret_of_another_type_fails_with_what_its_owner_can_do(place: Place, kind: str) -> None:
+    before = place.store(
+        {"metadata": {"name": SECRET}, "type": kind, "data": {"username": "dXNlcg==", "password": "cGFzcw=="}},
+        "somebody",
+    )
+
+    outcome = place.refresh()
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.status) == ("wrong-type", 422)
+    assert "its owner has to rename it" in outcome.remedy
+    assert place.secret() == before
+
+
+@pytest.mark.parametrize("prepared", ["nothing", "ours", "kubectl-create", "kubectl-apply", "immutable"])
+def test_a_dry_run_ends_as_the_real_one_would_and_writes_nothing(place: Place, prepared: str) -> None:
+    match prepared:
+        case "ours":
+            place.refresh()
+        case "kubectl-create":
+            place.store(pull_secret(), "kubectl-create")
+        case "kubectl-apply":
+            applied_by_kubectl(place, "the-old-password")
+        case "immutable":
+            place.store(pull_secret(immutable=True), "somebody")
+    before = place.control_plane.get_secret(place.namespace, SECRET)
+
+    rehearsed = place.refresh(dry_run=True)
+
+    assert place.control_plane.get_secret(place.namespace, SECRET) == before
+    real = place.refresh()
+    assert type(rehearsed) is type(real)
+    if isinstance(real, Applied):
+        assert (rehearsed.change, rehearsed.took_over_from) == (real.change, real.took_over_from)
+        assert (before is None) or rehearsed.uid == before["metadata"]["uid"]
+    else:
+        assert rehearsed == real
+
+
+def test_a_name_that_only_the_server_can_judge_is_judged_by_it(place: Place) -> None:
+    """Another Secret name than the role's is forbidden, and the remedy says what to change."""
+    outcome = place.refresh(secret_name=f"other-{secrets.token_hex(3)}")
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.status) == ("forbidden", 403)
+    assert "may not patch this Secret; apply cluster/refresher-rbac.yaml with the Secret's name" in outcome.remedy
+
+
+def test_the_server_answers_with_metadata_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes on the wire are looked at, before anything reads them down to codes."""
+    api = cluster(place.control_plane)
+    bodies = []
+    original = api._pool.urlopen
+
+    def request(*arguments: Any, **options: Any) -> Any:
+        response = original(*arguments, **{**options, "preload_content": True})
+        bodies.append(response.data)
+        return _Read(response)
+
+    monkeypatch.setattr(api._pool, "urlopen", request)
+    place.store(pull_secret(password="the-old-password"), "kubectl-create")
+    granted = logins(password="the-new-password")
+    for force in (False, True, False):
+        api.apply(place.namespace, SECRET, document(granted), force=force, dry_run=False)
+    api.remove_last_applied(place.namespace, SECRET, dry_run=False)
+    api.namespaces("")
+
+    kinds = [json.loads(body)["kind"] for body in bodies]
+    assert kinds == ["Status", *["PartialObjectMetadata"] * 3, "PartialObjectMetadataList"]
+    for body in bodies:
+        for value in ("the-old-password", "the-new-password", place.secret()["data"][".dockerconfigjson"]):
+            assert value.encode() not in body
+    assert all("data" not in json.loads(body) for body in bodies)
+    assert not any({"spec", "status"} & set(item) for item in json.loads(bodies[-1])["items"])
+
+
+class _Read:
+    """A response whose body was read already."""
+
+    def __init__(self, response: Any) -> None:
+        self.status, self.headers, self._data = response.status, response.headers, response.data
+
+    def read(self, _: int) -> bytes:
+        data: bytes = self._data
+        return data

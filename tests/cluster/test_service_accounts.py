@@ -1,0 +1,388 @@
+"""ServiceAccounts name the pull Secret, as the role of cluster/service-accounts-rbac.yaml, and lose nothing."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiException
+
+from pullsecret import service_accounts
+from pullsecret.adapters import kube
+from pullsecret.adapters.eks import BearerTokens, ClusterAccess
+from pullsecret.adapters.kube_service_accounts import ServiceAccountCluster
+from pullsecret.core.account_outcomes import AccountMissing, AccountOutcome, AccountPatched, AccountUnchanged
+from pullsecret.core.answers import Answer
+from pullsecret.core.outcomes import Applied, Failed
+from pullsecret.core.sensitive import Sensitive
+from pullsecret.core.service_accounts import ServiceAccount
+from pullsecret.errors import ServiceAccountsNotListed
+from tests.support.audit import AuditLog
+from tests.support.controlplane import ControlPlane
+from tests.support.invocation import USER, Aws, invoke
+from tests.support.refresher import SECRET, settings
+
+OTHERS = [{"name": "first"}, {"name": "second"}]
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[Aws]:
+    with Aws() as aws:
+        yield aws
+
+
+@pytest.fixture(scope="module")
+def plane(aws: Aws) -> Iterator[ControlPlane]:
+    with ControlPlane(authentication_webhook=aws.token_review, opt_in_rbac=["service-accounts-rbac.yaml"]) as plane:
+        aws.point_at(plane.endpoint, plane.ca_pem)
+        yield plane
+
+
+class Place:
+    """A namespace of one test, and the ServiceAccounts that its admin keeps there."""
+
+    def __init__(self, plane: ControlPlane, namespace: str) -> None:
+        self.plane, self.namespace = plane, namespace
+
+    def path(self, name: str = "") -> str:
+        return f"/api/v1/namespaces/{self.namespace}/serviceaccounts{f'/{name}' if name else ''}"
+
+    def create(self, name: str = "default", **fields: Any) -> dict[str, Any]:
+        return self.plane.request("POST", self.path(), {"metadata": {"name": name}, **fields})
+
+    def read(self, name: str = "default") -> dict[str, Any]:
+        return self.plane.request("GET", self.path(name))
+
+    def change(self, fields: Mapping[str, Any], name: str = "default") -> None:
+        self.plane.request("PATCH", self.path(name), fields, content_type="application/merge-patch+json")
+
+    def named(self, name: str = "default") -> list[str]:
+        return [entry["name"] for entry in self.read(name).get("imagePullSecrets", [])]
+
+    def remove(self) -> None:
+        self.plane.request("DELETE", self.path())
+        self.plane.remove_namespace(self.namespace)
+
+    def applied(self, change: str = "updated") -> Applied:
+        return Applied(self.namespace, "u", "1", change, (), 200, 1)
+
+
+@pytest.fixture
+def place(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Place]:
+    name = request.function.__name__.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    plane.create_namespace(name)
+    place = Place(plane, name)
+    yield place
+    place.remove()
+
+
+class Interrupted(ServiceAccountCluster):
+    """The adapter, with something that happens before each of its first PATCHes."""
+
+    def before_patch(self, *happenings: Callable[[], object]) -> "Interrupted":
+        self._happenings = list(happenings)
+        return self
+
+    def patch_service_account(self, account: ServiceAccount, patch: bytes, *, dry_run: bool) -> Answer:
+        if self._happenings:
+            self._happenings.pop(0)()
+        return super().patch_service_account(account, patch, dry_run=dry_run)
+
+
+def connect[C: ServiceAccountCluster](plane: ControlPlane, kind: type[C], user: str = "refresher") -> C:
+    access = ClusterAccess(plane.endpoint, plane.ca_pem)
+    bearer = BearerTokens(lambda: Sensitive(plane.token_of(user)))
+    return kind(access, bearer, concurrency=4, remaining=lambda: 300.0)
+
+
+def name_secret(
+    cluster: ServiceAccountCluster,
+    *applied: Applied,
+    names: tuple[str, ...] = ("default",),
+    dry_run: bool = False,
+    pause: Callable[[float], None] = lambda _: None,
+) -> tuple[service_accounts.Counts, list[AccountOutcome]]:
+    outcomes: list[AccountOutcome] = []
+    counts = service_accounts.name_secret(
+        cluster,
+        applied,
+        settings=settings(service_accounts=names),
+        dry_run=dry_run,
+        record=outcomes.append,
+        pause=pause,
+    )
+    assert counts is not None
+    return counts, outcomes
+
+
+def test_the_secret_is_added_and_all_else_stays(plane: ControlPlane, place: Place) -> None:
+    before = place.create(imagePullSecrets=OTHERS, secrets=[{"name": "token"}], automountServiceAccountToken=False)
+    place.change({"metadata": {"annotations": {"eks.amazonaws.com/role-arn": "arn"}}})
+
+    counts, (outcome,) = name_secret(connect(plane, ServiceAccountCluster), place.applied())
+
+    after = place.read()
+    assert place.named() == ["first", "second", SECRET]
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["metadata"]["annotations"] == {"eks.amazonaws.com/role-arn": "arn"}
+    assert (after["secrets"], after["automountServiceAccountToken"]) == ([{"name": "token"}], False)
+    assert outcome == AccountPatched(
+        place.namespace, "default", after["metadata"]["uid"], after["metadata"]["resourceVersion"], 200
+    )
+    assert (counts.patched, counts.unchanged, counts.missing, counts.failures, counts.error) == (1, 0, 0, (), None)
+
+
+def test_what_names_it_already_is_not_written(plane: ControlPlane, place: Place) -> None:
+    before = place.create(imagePullSecrets=[{"name": SECRET}, *OTHERS])
+    audit = AuditLog(plane.audit_log)
+
+    counts, outcomes = name_secret(connect(plane, ServiceAccountCluster), place.applied())
+
+    assert place.read() == before
+    assert outcomes == [AccountUnchanged(place.namespace, "default")]
+    assert counts.unchanged == 1
+    assert audit.counts(user=USER) == {("list", "serviceaccounts"): 1}
+
+
+def test_a_second_run_writes_nothing(plane: ControlPlane, place: Place) -> None:
+    place.create()
+    name_secret(connect(plane, ServiceAccountCluster), place.applied())
+    before = place.read()
+
+    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied())
+
+    assert (counts.patched, counts.unchanged, place.read()) == (0, 1, before)
+
+
+def test_what_somebody_adds_in_the_meantime_is_kept(plane: ControlPlane, place: Place) -> None:
+    place.create(imagePullSecrets=OTHERS)
+    cluster = connect(plane, Interrupted).before_patch(
+        lambda: place.change({"imagePullSecrets": [*OTHERS, {"name": "third"}]}),
+        lambda: place.change({"imagePullSecrets": [*OTHERS, {"name": "third"}, {"name": "fourth"}]}),
+    )
+
+    counts, _ = name_secret(cluster, place.applied())
+
+    assert place.named() == ["first", "second", "third", "fourth", SECRET]
+    assert counts.patched == 1
+
+
+def test_somebody_who_adds_the_same_name_in_the_meantime_leaves_nothing_to_do(
+    plane: ControlPlane, place: Place
+) -> None:
+    place.create()
+    cluster = connect(plane, Interrupted).before_patch(lambda: place.change({"imagePullSecrets": [{"name": SECRET}]}))
+
+    counts, _ = name_secret(cluster, place.applied())
+
+    assert (place.named(), counts.patched, counts.unchanged) == ([SECRET], 0, 1)
+
+
+def test_one_that_was_deleted_and_made_anew_is_read_anew(plane: ControlPlane, place: Place) -> None:
+    place.create(imagePullSecrets=OTHERS)
+
+    def again() -> None:
+        plane.request("DELETE", place.path("default"))
+        place.create(imagePullSecrets=[{"name": "new"}])
+
+    name_secret(connect(plane, Interrupted).before_patch(again), place.applied())
+
+    assert place.named() == ["new", SECRET]
+
+
+def test_one_that_is_deleted_in_the_meantime_is_not_made_again(plane: ControlPlane, place: Place) -> None:
+    place.create()
+    cluster = connect(plane, Interrupted).before_patch(lambda: plane.request("DELETE", place.path("default")))
+
+    _, outcomes = name_secret(cluster, place.applied())
+
+    assert outcomes == [AccountMissing(place.namespace, "default")]
+    with pytest.raises(ApiException, match="404"):
+        place.read()
+
+
+def test_endless_changes_by_others_are_a_failure_that_says_so(plane: ControlPlane, place: Place) -> None:
+    place.create()
+    changes = [lambda n=n: place.change({"metadata": {"labels": {"n": str(n)}}}) for n in range(9)]
+
+    counts, (outcome,) = name_secret(connect(plane, Interrupted).before_patch(*changes), place.applied())
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.namespace, outcome.reason, outcome.status) == (place.namespace, "service-account", 409)
+    assert "others changed it at each try" in outcome.remedy
+    assert counts.failures == (outcome,)
+
+
+def test_the_account_of_a_new_namespace_is_waited_for(plane: ControlPlane, place: Place) -> None:
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            place.create()
+
+    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied("created"), pause=pause)
+
+    assert (place.named(), counts.patched, len(pauses)) == ([SECRET], 1, 2)
+    assert sum(pauses) < 2
+
+
+def test_one_that_does_not_come_is_reported_and_no_failure(plane: ControlPlane, place: Place) -> None:
+    pauses: list[float] = []
+
+    counts, outcomes = name_secret(connect(plane, ServiceAccountCluster), place.applied("created"), pause=pauses.append)
+
+    assert outcomes == [AccountMissing(place.namespace, "default")]
+    assert (counts.missing, counts.failures, counts.error) == (1, (), None)
+    assert 1 < sum(pauses) < 5
+
+
+def test_in_a_namespace_that_is_not_new_none_is_waited_for(plane: ControlPlane, place: Place) -> None:
+    def pause(_: float) -> None:
+        raise AssertionError("it waited")
+
+    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied(), pause=pause)
+
+    assert counts.missing == 1
+
+
+def test_a_dry_run_writes_nothing(plane: ControlPlane, place: Place) -> None:
+    before = place.create(imagePullSecrets=OTHERS)
+
+    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied(), dry_run=True)
+
+    assert (counts.patched, place.read()) == (1, before)
+
+
+def test_namespaces_without_the_secret_in_place_are_left_alone(plane: ControlPlane, place: Place) -> None:
+    before = place.create()
+
+    name_secret(connect(plane, ServiceAccountCluster), Applied("elsewhere", "u", "1", "updated", (), 200, 1))
+
+    assert place.read() == before
+
+
+def test_many_namespaces_are_read_in_pages_of_one_list(
+    plane: ControlPlane, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [Place(plane, f"{place.namespace}-{number}") for number in range(7)]
+    for one in places:
+        plane.create_namespace(one.namespace)
+        one.create()
+    monkeypatch.setattr(kube, "_PAGE", 3)
+    audit = AuditLog(plane.audit_log)
+    try:
+        counts, _ = name_secret(connect(plane, ServiceAccountCluster), *(one.applied() for one in places))
+        asked = audit.counts(user=USER)
+        assert all(one.named() == [SECRET] for one in places)
+    finally:
+        for one in places:
+            one.remove()
+    assert counts.patched == 7
+    assert asked == {("list", "serviceaccounts"): 3, ("patch", "serviceaccounts"): 7}
+
+
+def test_the_role_reaches_no_other_account_and_no_other_verb(plane: ControlPlane, place: Place) -> None:
+    place.create("builder")
+    place.create()
+    api = plane.api_client(plane.token_of("refresher"))
+    patch: dict[str, Any] = {"imagePullSecrets": []}
+    forbidden: list[tuple[str, str, object]] = [
+        ("GET", place.path("default"), None),
+        ("GET", place.path(), None),
+        ("GET", "/api/v1/serviceaccounts", None),
+        ("GET", f"{place.path()}?fieldSelector=metadata.name=builder", None),
+        ("PATCH", place.path("builder"), patch),
+        ("PUT", place.path("default"), {"metadata": {"name": "default"}}),
+        ("DELETE", place.path("default"), None),
+        ("POST", place.path(), {"metadata": {"name": "another"}}),
+        ("POST", f"{place.path('default')}/token", {"spec": {"audiences": ["x"]}}),
+    ]
+    try:
+        for method, path, body in forbidden:
+            with pytest.raises(ApiException) as refused:
+                api.call_api(
+                    path,
+                    method,
+                    header_params={
+                        "Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json"
+                    },
+                    body=body,
+                    auth_settings=["BearerToken"],
+                    _preload_content=False,
+                )
+            assert refused.value.status == 403, (method, path)
+    finally:
+        api.close()
+
+
+def test_a_name_that_the_role_does_not_hold_is_an_error_that_names_the_file(plane: ControlPlane, place: Place) -> None:
+    place.create()
+    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied(), names=("default", "builder"))
+
+    assert place.named() == [SECRET]
+    assert isinstance(counts.error, ServiceAccountsNotListed)
+    assert "named builder (403); apply cluster/service-accounts-rbac.yaml" in str(counts.error)
+
+
+def test_a_strategic_merge_patch_would_have_lost_the_list(plane: ControlPlane, place: Place) -> None:
+    """Why the patch holds the whole list and the version that it is for."""
+    place.create(imagePullSecrets=OTHERS)
+    plane.request(
+        "PATCH",
+        place.path("default"),
+        {"imagePullSecrets": [{"name": SECRET}]},
+        content_type="application/strategic-merge-patch+json",
+    )
+    assert place.named() == [SECRET]
+
+
+def test_the_function_does_it_after_the_secrets_and_counts_it(aws: Aws, plane: ControlPlane, place: Place) -> None:
+    place.create(imagePullSecrets=OTHERS)
+    audit = AuditLog(plane.audit_log)
+
+    seen = invoke(aws, {"namespaces": [place.namespace]}, SERVICE_ACCOUNTS="default")
+
+    assert seen.error is None
+    (record,) = seen.named("service_account.patched")
+    assert {key: record[key] for key in ("namespace", "service_account", "status")} == {
+        "namespace": place.namespace,
+        "service_account": "default",
+        "status": 200,
+    }
+    assert record["uid"] == place.read()["metadata"]["uid"]
+    assert seen.result is not None
+    assert (seen.result["service_accounts_patched"], seen.result["failed"]) == (1, 0)
+    assert place.named() == ["first", "second", SECRET]
+    assert audit.counts(user=USER) == {
+        ("list", "namespaces"): 1,
+        ("patch", "secrets"): 1,
+        ("list", "serviceaccounts"): 1,
+        ("patch", "serviceaccounts"): 1,
+    }
+    verbs = [(event.verb, event.resource) for event in audit.events(user=USER)]
+    assert verbs.index(("patch", "secrets")) < verbs.index(("list", "serviceaccounts"))
+
+
+def test_without_the_role_every_secret_is_in_place_and_the_run_fails(
+    aws: Aws, plane: ControlPlane, place: Place
+) -> None:
+    place.create("builder")
+
+    seen = invoke(aws, {"namespaces": [place.namespace]}, SERVICE_ACCOUNTS="builder")
+
+    assert isinstance(seen.error, ServiceAccountsNotListed)
+    assert plane.get_secret(place.namespace, SECRET)
+    (completed,) = seen.named("refresh.completed")
+    assert (completed["applied"], completed["failed"]) == (1, 0)
+
+
+def test_by_default_no_account_is_looked_at(aws: Aws, plane: ControlPlane, place: Place) -> None:
+    before = place.create()
+    audit = AuditLog(plane.audit_log)
+
+    seen = invoke(aws, {"namespaces": [place.namespace]})
+
+    assert "service_accounts_patched" not in json.dumps(seen.result)
+    assert place.read() == before
+    assert ("list", "serviceaccounts") not in audit.counts(user=USER)

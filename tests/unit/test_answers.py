@@ -1,0 +1,327 @@
+"""What the API server said is reduced to codes, numbers and names; its text goes nowhere."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pullsecret.core import answers
+from pullsecret.core.answers import Answer
+
+SECRET = "QVdTOmEtcGFzc3dvcmQtdGhhdC1ub2JvZHktbWF5LXNlZQ=="
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+OBJECT = {"kind": "PartialObjectMetadata", "metadata": {"uid": "6f2c-1", "resourceVersion": "42"}}
+
+
+def read(status: int, body: object, headers: Mapping[str, str] | None = None) -> Answer:
+    return answers.read(status, headers or {}, json.dumps(body).encode())
+
+
+def status_body(**fields: Any) -> dict[str, Any]:
+    return {"kind": "Status", "apiVersion": "v1", "status": "Failure", **fields}
+
+
+def caused(reason: str, *causes: Mapping[str, Any], **details: Any) -> dict[str, Any]:
+    return status_body(reason=reason, details={"causes": list(causes), **details})
+
+
+@pytest.mark.parametrize("status", [200, 201])
+def test_an_object_gives_its_proof(status: int) -> None:
+    answer = read(status, OBJECT)
+
+    assert answer == Answer(status, uid="6f2c-1", resource_version="42")
+    assert answer.succeeded
+
+
+def test_a_creation_that_was_a_dry_run_has_no_version_yet() -> None:
+    assert read(201, {"metadata": {"uid": "6f2c-1"}}) == Answer(201, uid="6f2c-1")
+
+
+def test_an_old_copy_is_noted_and_not_kept() -> None:
+    metadata = {**OBJECT["metadata"], "annotations": {LAST_APPLIED: SECRET}}  # type: ignore[dict-item]
+
+    answer = read(200, {"metadata": metadata})
+
+    assert answer == Answer(200, uid="6f2c-1", resource_version="42", holds_last_applied=True)
+    assert SECRET not in repr(answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "names", "continue_token"),
+    [
+        ({"items": []}, (), ""),
+        ({"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b-1"}}]}, ("a", "b-1"), ""),
+        ({"items": [{"metadata": {"name": "a"}}], "metadata": {"continue": "t0k"}}, ("a",), "t0k"),
+        ({"items": [], "metadata": {"continue": None}}, (), ""),
+    ],
+)
+def test_a_page_gives_its_names_and_how_to_go_on(body: object, names: tuple[str, ...], continue_token: str) -> None:
+    assert read(200, body) == Answer(200, names=names, continue_token=continue_token)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "answer"),
+    [
+        (401, status_body(reason="Unauthorized"), Answer(401, reason="Unauthorized")),
+        (
+            403,
+            status_body(
+                reason="Forbidden",
+                message='secrets "x" is forbidden: User "u" cannot patch resource "secrets" in API group ""',
+                details={"kind": "secrets"},
+            ),
+            Answer(403, reason="Forbidden", kind="secrets", missing_verb="patch"),
+        ),
+        (
+            403,
+            status_body(reason="Forbidden", message='User "u" cannot create resource "secrets"'),
+            Answer(403, reason="Forbidden", missing_verb="create"),
+        ),
+        (
+            403,
+            status_body(reason="Forbidden", message='User "u" cannot list resource "namespaces"'),
+            Answer(403, reason="Forbidden", missing_verb="list"),
+        ),
+        (
+            403,
+            status_body(reason="Forbidden", message='secrets "x" is forbidden: exceeded quota: full, used: secrets=1'),
+            Answer(403, reason="Forbidden", over_quota=True),
+        ),
+        (
+            403,
+            status_body(message=f'admission webhook "policy.example" denied the request: {SECRET}'),
+            Answer(403, denied_by_webhook=True),
+        ),
+        (
+            403,
+            caused("Forbidden", {"reason": "NamespaceTerminating", "message": SECRET, "field": SECRET}, kind="secrets"),
+            Answer(403, reason="Forbidden", kind="secrets", causes=(("NamespaceTerminating", ""),)),
+        ),
+        (
+            404,
+            status_body(reason="NotFound", details={"kind": "namespaces"}),
+            Answer(404, kind="namespaces", reason="NotFound"),
+        ),
+        (
+            409,
+            caused(
+                "Conflict",
+                {"reason": "FieldManagerConflict", "message": 'conflict with "kubectl-create" using v1', "field": "."},
+                {"reason": "FieldManagerConflict", "message": 'conflict with "helm" using v1 at 2020-01-01T00:00:00Z'},
+                {"reason": "FieldManagerConflict", "message": 'conflict with "helm" using v1'},
+            ),
+            Answer(
+                409,
+                reason="Conflict",
+                causes=(("FieldManagerConflict", ""),) * 3,
+                managers=("helm", "kubectl-create"),
+            ),
+        ),
+        (
+            422,
+            caused("Invalid", {"reason": "FieldValueForbidden", "message": SECRET, "field": "data"}, kind="Secret"),
+            Answer(422, reason="Invalid", kind="Secret", causes=(("FieldValueForbidden", "data"),)),
+        ),
+        (
+            422,
+            caused("Invalid", {"reason": "FieldValueInvalid", "message": SECRET, "field": "type"}),
+            Answer(422, reason="Invalid", causes=(("FieldValueInvalid", "type"),)),
+        ),
+        (410, status_body(reason="Expired"), Answer(410, reason="Expired")),
+        (
+            500,
+            status_body(reason="InternalError", message=f"expected map, got &{{{SECRET}}}"),
+            Answer(500, reason="InternalError"),
+        ),
+    ],
+)
+def test_a_status_is_reduced_to_its_codes(status: int, body: object, answer: Answer) -> None:
+    assert read(status, body) == answer
+
+
+@pytest.mark.parametrize(
+    ("header", "details", "seconds"),
+    [
+        ("5", {}, 5.0),
+        (None, {"retryAfterSeconds": 7}, 7.0),
+        ("5", {"retryAfterSeconds": 7}, 5.0),
+        ("Wed, 21 Oct 2030 07:28:00 GMT", {}, 0.0),
+        ("-1", {}, 0.0),
+        ("1.5", {}, 0.0),
+        ("٣", {}, 0.0),
+        ("99999999999", {}, 0.0),
+        (None, {"retryAfterSeconds": "soon"}, 0.0),
+        (None, {"retryAfterSeconds": True}, 0.0),
+        (None, {}, 0.0),
+    ],
+)
+def test_the_servers_patience_is_whole_seconds(header: str | None, details: object, seconds: float) -> None:
+    headers = {} if header is None else {"Retry-After": header}
+
+    assert read(429, status_body(details=details), headers).retry_after == seconds
+
+
+def test_a_load_balancers_patience_counts_too() -> None:
+    assert answers.read(503, {"Retry-After": "3"}, b"<html>") == Answer(503, retry_after=3.0)
+
+
+HOSTILE = {
+    "empty": b"",
+    "html": f"<html><body>{SECRET}</body></html>".encode(),
+    "text": SECRET.encode(),
+    "invalid utf-8": b'{"metadata": {"uid": "\xff\xfe' + SECRET.encode() + b'"}}',
+    "cut off": json.dumps(OBJECT).encode()[:-3],
+    "a list": json.dumps([SECRET]).encode(),
+    "a number": b"5",
+    "null": b"null",
+    "deep lists": b"[" * 200_000,
+    "deep objects": b'{"a":' * 200_000,
+    "a huge number": b'{"metadata": {"uid": ' + b"9" * 10_000 + b"}}",
+    "too long": b'{"metadata": {"uid": "u", "resourceVersion": "1"}, "x": "' + b"x" * answers.LONGEST_BODY + b'"}',
+    "no metadata": json.dumps({"data": SECRET}).encode(),
+    "metadata is a list": json.dumps({"metadata": [SECRET]}).encode(),
+    "uid is a number": json.dumps({"metadata": {"uid": 5, "resourceVersion": "1"}}).encode(),
+    "uid is a text": json.dumps({"metadata": {"uid": f"{SECRET} ", "resourceVersion": "1"}}).encode(),
+    "uid alone": json.dumps({"metadata": {"uid": "u-1"}}).encode(),
+    "version alone": json.dumps({"metadata": {"resourceVersion": "1"}}).encode(),
+    "version is a text": json.dumps({"metadata": {"uid": "u-1", "resourceVersion": f"{SECRET}\n"}}).encode(),
+    "items is a text": json.dumps({"items": SECRET}).encode(),
+    "items without names": json.dumps({"items": [{"metadata": {"name": "a"}}, {"metadata": {}}]}).encode(),
+    "items are texts": json.dumps({"items": [SECRET]}).encode(),
+    "a name that is none": json.dumps({"items": [{"metadata": {"name": f"{SECRET}/../x"}}]}).encode(),
+    "a failure": json.dumps(status_body(message=SECRET)).encode(),
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_a_success_without_proof_is_none(body: bytes) -> None:
+    answer = answers.read(200, {}, body)
+
+    assert answer == Answer(200, trouble="unreadable")
+    assert not answer.succeeded
+    assert answer.is_worth_retrying
+
+
+@pytest.mark.parametrize("status", [204, 301, 400, 404, 405, 409, 410, 418, 422, 505])
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_an_error_that_kubernetes_did_not_send_is_its_status_alone(status: int, body: bytes) -> None:
+    answer = answers.read(status, {}, body)
+
+    assert answer.status == status
+    assert answer in (Answer(status, trouble="unreadable"), Answer(status))
+    assert not answer.succeeded
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 502, 503, 504])
+def test_a_status_code_that_says_enough_needs_no_body(status: int) -> None:
+    assert answers.read(status, {}, b"<html>") == Answer(status)
+
+
+TEXTS = [
+    ("message", status_body(message=SECRET * 30_000)),
+    ("reason", status_body(reason=SECRET)),
+    ("reason is a list", status_body(reason=[SECRET])),
+    ("kind", status_body(details={"kind": SECRET})),
+    ("name", status_body(details={"name": SECRET, "uid": SECRET})),
+    ("details", status_body(details=SECRET)),
+    ("causes", status_body(details={"causes": SECRET})),
+    ("a cause", status_body(details={"causes": [SECRET, [SECRET], {"reason": SECRET, "field": SECRET}]})),
+    ("a field", caused("Invalid", {"reason": "FieldValueInvalid", "field": f"data[{SECRET}]"})),
+    ("a manager", caused("Conflict", {"reason": "FieldManagerConflict", "message": f'conflict with "{SECRET}"'})),
+    ("a manager's line", caused("Conflict", {"message": f'conflict with "helm\n{SECRET}"'})),
+    ("a long manager", caused("Conflict", {"message": f'conflict with "{"m" * 129}{SECRET}"'})),
+    ("many causes", caused("Invalid", *[{"reason": "Code", "field": SECRET}] * 10_000)),
+    ("the metadata", {**status_body(), "metadata": {"uid": SECRET, "continue": SECRET}}),
+    ("late in a message", status_body(message=f"{'x' * 5000} cannot patch resource {SECRET}")),
+]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429, 500, 503])
+@pytest.mark.parametrize("body", [body for _, body in TEXTS], ids=[name for name, _ in TEXTS])
+def test_nothing_of_a_text_gets_into_an_answer(status: int, body: dict[str, Any]) -> None:
+    shown = repr(read(status, body))
+
+    assert SECRET not in shown
+    assert len(shown) < 1500
+
+
+def test_a_manager_whose_name_cannot_be_shown_is_left_out() -> None:
+    body = caused(
+        "Conflict",
+        {"reason": "FieldManagerConflict", "message": 'conflict with "helm" using v1'},
+        {"reason": "FieldManagerConflict", "message": 'conflict with "\\u202eevil" using v1'},
+        {"reason": "FieldManagerConflict", "message": "conflict with nobody"},
+    )
+
+    assert read(409, body).managers == ("helm",)
+    assert read(409, body).is_conflict_of_managers
+
+
+@pytest.mark.parametrize(
+    ("answer", "worth"),
+    [
+        (Answer(0, trouble="timeout"), True),
+        (Answer(0, trouble="connection"), True),
+        (Answer(0, trouble="untrusted"), False),
+        (Answer(0, trouble="no-time"), False),
+        (Answer(200), False),
+        (Answer(201), False),
+        (Answer(200, trouble="unreadable"), True),
+        (Answer(400), False),
+        (Answer(401), False),
+        (Answer(403), False),
+        (Answer(404), False),
+        (Answer(409), True),
+        (Answer(409, causes=(("FieldManagerConflict", ""),)), False),
+        (Answer(410), False),
+        (Answer(418, trouble="unreadable"), False),
+        (Answer(422), False),
+        (Answer(429), True),
+        (Answer(500), True),
+        (Answer(501), False),
+        (Answer(502), True),
+        (Answer(503), True),
+        (Answer(504), True),
+    ],
+)
+def test_only_what_may_pass_is_tried_again(answer: Answer, worth: bool) -> None:
+    assert answer.is_worth_retrying is worth
+
+
+KEYS = ["kind", "metadata", "items", "uid", "resourceVersion", "annotations", "continue", "name"]
+KEYS += ["details", "causes", "reason", "field", "message", "retryAfterSeconds"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(KEYS),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+STATUSES = st.sampled_from([200, 201, 204, 302, 400, 401, 403, 404, 409, 410, 422, 429, 500, 503])
+
+
+@given(STATUSES, JSON, st.booleans())
+def test_any_json_at_all_is_read(status: int, body: object, is_status: bool) -> None:
+    if is_status and isinstance(body, dict):
+        body["kind"] = "Status"
+
+    answer = read(status, body)
+
+    assert answer.status == status
+    assert not answer.succeeded or answer.uid or answer.names or "items" in body  # type: ignore[operator]
+
+
+@given(STATUSES, st.binary(max_size=200))
+def test_any_bytes_at_all_are_read(status: int, body: bytes) -> None:
+    answer = answers.read(status, {}, body)
+
+    assert answer.status == status
+    assert not answer.succeeded

@@ -1,0 +1,42 @@
+"""The tree of errors is as it is drawn, and nothing but it leaves the function."""
+
+import re
+
+import pytest
+
+from pullsecret import errors
+from pullsecret.errors import PullSecretError, SettingsError
+
+
+def drawn() -> dict[str, str]:
+    """Return each class of the drawing with the class that it hangs from."""
+    parents: dict[str, str] = {}
+    branch: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"    ((?:│   |    )*)(?:[├└]── )?([A-Z]\w+)(?: |$)", line):
+            depth = len(found[1]) // 4 + ("── " in line)
+            branch[depth:] = [found[2]]
+            parents[found[2]] = branch[depth - 1] if depth else ""
+    return parents
+
+
+def test_the_drawing_is_the_tree() -> None:
+    real = {
+        name: "" if thing is PullSecretError else thing.__mro__[1].__name__
+        for name, thing in vars(errors).items()
+        if isinstance(thing, type) and issubclass(thing, PullSecretError)
+    }
+
+    assert drawn() == real
+
+
+def test_a_settings_error_holds_each_problem_and_says_all() -> None:
+    error = SettingsError(["ONE: wrong", "TWO: wrong"])
+
+    assert error.problems == ("ONE: wrong", "TWO: wrong")
+    assert str(error) == "ONE: wrong; TWO: wrong"
+
+
+@pytest.mark.parametrize("name", sorted(set(drawn()) - {"PullSecretError"}))
+def test_every_error_says_what_it_is_in_its_docstring(name: str) -> None:
+    assert (getattr(errors, name).__doc__ or "").strip().endswith(".")
