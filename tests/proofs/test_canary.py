@@ -34,8 +34,6 @@ from tests.support.invocation import SECRET_KEY, SESSION_TOKEN, Aws, Seen, canar
 from tests.support.standin import Reply, Request, Standin
 
 NAMESPACE = "team-a"
-# For a server that asks for patience, which it gets until the time is over.
-SHORT = kube.SAFETY_MARGIN_SECONDS + 5
 LAST_APPLIED = manifest.LAST_APPLIED
 UID = "6f1c2b9a-1111-4222-8333-444455556666"
 
@@ -58,7 +56,9 @@ def status(request: Request, code: int, message: str = "", **fields: Any) -> Rep
         "details": {"name": said, "kind": said, "causes": [{"reason": said, "message": said, "field": said}]},
         **fields,
     }
-    return Reply(code, body, {"Warning": f'299 - "{said[:500]}"'})
+    # More patience than a run has, so that it gives up at once.
+    patience = {"Retry-After": "1000"} if code == 429 else {}
+    return Reply(code, body, {"Warning": f'299 - "{said[:500]}"'} | patience)
 
 
 def causes(request: Request, reason: str, field: str = "", message: str = "") -> dict[str, Any]:
@@ -218,7 +218,6 @@ def test_no_outcome_of_a_namespace_says_a_secret(case: Case, aws: Aws, api: Host
     api.answer = case.answer
     seen = invoke(
         aws,
-        seconds=SHORT if case.reason == "throttled" else 300,
         root_level=logging.DEBUG,
         LOG_LEVEL="DEBUG",
         ON_CONFLICT=case.on_conflict,
@@ -405,8 +404,7 @@ def test_no_error_that_stops_a_run_says_a_secret(
     error: str, prepare: Prepare, aws: Aws, api: HostileApi, search: Search
 ) -> None:
     prepare(aws, api)
-    seconds = SHORT if prepare is STOPPED["list 429"][1] else 300
-    seen = invoke(aws, seconds=seconds, root_level=logging.DEBUG, LOG_LEVEL="DEBUG")
+    seen = invoke(aws, root_level=logging.DEBUG, LOG_LEVEL="DEBUG")
     assert search(seen, api.bearers) == set()
     assert type(seen.error).__name__ == error
     assert seen.named("refresh.stopped")[0]["error"] == error

@@ -195,7 +195,7 @@ def test_a_server_that_asks_for_patience_gets_it_until_the_time_is_nearly_over(
 ) -> None:
     throttled, whole = broken_and_whole
     proxy.choose = only(Fault.THROTTLED, throttled)
-    clock = Countdown(kube.SAFETY_MARGIN_SECONDS + 4)
+    clock = Countdown(kube.SAFETY_MARGIN_SECONDS + 8)
     target = refresher.connect(proxy.endpoint, proxy.ca_pem, plane.token_of("refresher"), remaining=clock.remaining)
     run = refresher.run(target, namespaces=[throttled, whole])
     failed = run.outcomes[throttled]
@@ -203,8 +203,28 @@ def test_a_server_that_asks_for_patience_gets_it_until_the_time_is_nearly_over(
     assert (failed.reason, failed.status) == ("throttled", 429)
     assert isinstance(run.outcomes[whole], Applied)
     # Retry-After is a second: so no more than one try for each that was left, and the margin is never touched.
-    assert 2 <= proxy.injected[Fault.THROTTLED] <= 4
+    assert 2 <= proxy.injected[Fault.THROTTLED] <= 8
     assert clock.remaining() >= kube.SAFETY_MARGIN_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("fault", "too_many"), [(Fault.THROTTLED, True), (Fault.UNAVAILABLE, True), (Fault.INTERNAL, False)]
+)
+def test_fewer_requests_are_under_way_when_the_server_says_that_they_are_too_many(
+    fault: Fault, too_many: bool, proxy: FaultProxy, plane: ControlPlane, crowd: Crowd
+) -> None:
+    namespaces = list(crowd(60))
+    target = cluster(proxy, plane)
+    limits: list[int] = []
+
+    def refuse_a_few(passage: Passage) -> Fault | None:
+        limits.append(target._pace.limit)
+        return fault if passage.method == "PATCH" and passage.nth == 1 and proxy.injected[fault] < 10 else None
+
+    proxy.choose = refuse_a_few
+    run = refresher.run(target, namespaces=namespaces, concurrency=16)
+    assert run.report.applied == 60
+    assert min(limits) <= 8 if too_many else min(limits) == 16
 
 
 def test_an_outage_in_the_middle_ends_in_time_with_every_namespace_named(
@@ -212,7 +232,7 @@ def test_an_outage_in_the_middle_ends_in_time_with_every_namespace_named(
 ) -> None:
     namespaces = list(crowd(200))
     proxy.choose = lambda _: Fault.RESET_BEFORE if proxy.passed > 80 else None
-    clock = Countdown(kube.SAFETY_MARGIN_SECONDS + 6)
+    clock = Countdown(kube.SAFETY_MARGIN_SECONDS + 8)
     target = refresher.connect(proxy.endpoint, proxy.ca_pem, plane.token_of("refresher"), 16, clock.remaining)
     run = refresher.run(target, namespaces=namespaces, concurrency=16)
     assert set(run.outcomes) == set(namespaces)
