@@ -44,12 +44,16 @@ def test_a_wrong_event_comes_back_as_an_error_and_the_next_invocation_is_served(
 
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(EVENTS.glob("*.json"))])
-def test_every_shipped_event_gets_as_far_as_asking_ecr(artifact: Artifact, name: str) -> None:
+def test_every_shipped_event_gets_as_far_as_asking_aws(artifact: Artifact, name: str) -> None:
     with reserved_port() as nobody_listens:
-        environment = ENVIRONMENT | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{nobody_listens}"}
-        with Runtime(artifact, environment=environment) as runtime:
+        environment = ENVIRONMENT | {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{nobody_listens}",
+            "EXTRA_REGISTRIES_SECRET": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:registries-AbCdEf",
+        }
+        function = "adopt" if name.startswith("adopt-") else "refresh"
+        with Runtime(artifact, environment=environment, handler=f"pullsecret.handlers.{function}.handler") as runtime:
             answer = runtime.invoke(event(name)).payload
-    assert answer["errorType"] == "RegistryError"
+    assert "EndpointConnectionError" in answer["errorMessage"]
 
 
 def test_the_log_holds_json_records_and_the_error_of_the_runtime(artifact: Artifact) -> None:

@@ -32,7 +32,7 @@ class Redactor:
 
     def finds_in(self, text: str) -> bool:
         """Return whether `text` holds 23 or more characters of a known secret on end."""
-        return any(hash(window) in self._windows for window in _windows(text, _PROBED))
+        return not self._windows.isdisjoint(map(hash, _windows(text, _PROBED)))
 
 
 def _windows(text: str, step: int) -> Iterator[str]:
