@@ -1,0 +1,57 @@
+"""Invokes the handler once in this process, as Lambda does, and writes what it cost to a file.
+
+    python -I -S -B bench/invoke.py RESULT PATH...
+
+The PATHs are the import path: the function's folder and the layer's, as they ship. Standard output is the log.
+"""
+
+import json
+import resource
+import sys
+import time
+
+
+class Context:
+    """What Lambda tells the handler; five minutes, as the template gives."""
+
+    aws_request_id = "00000000-0000-0000-0000-000000000000"
+
+    def __init__(self) -> None:
+        self._ends = time.monotonic() + 300
+
+    def get_remaining_time_in_millis(self) -> int:
+        return round((self._ends - time.monotonic()) * 1000)
+
+
+def main() -> None:
+    result, *paths = sys.argv[1:]
+    sys.path[:0] = paths
+    started, cpu_started = time.monotonic(), time.process_time()
+    from pullsecret.handlers.refresh import handler  # noqa: PLC0415 - the import is part of what is measured
+
+    imported, cpu_imported = time.monotonic(), time.process_time()
+    answer = handler({}, Context())
+    ended, cpu_ended = time.monotonic(), time.process_time()
+    measured = {
+        "import_seconds": imported - started,
+        "import_cpu_seconds": cpu_imported - cpu_started,
+        "seconds": ended - imported,
+        "cpu_seconds": cpu_ended - cpu_imported,
+        # Linux counts ru_maxrss in KiB. It starts with the memory of the parent at the fork, so VmHWM is read instead.
+        "peak_mb": _peak_kib() / 1024,
+        "answer": answer,
+    }
+    with open(result, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib is not part of the function
+        json.dump(measured, file)
+
+
+def _peak_kib() -> int:
+    try:
+        with open("/proc/self/status", encoding="utf-8") as status:  # noqa: PTH123
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    except FileNotFoundError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+if __name__ == "__main__":
+    main()

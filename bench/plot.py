@@ -1,0 +1,98 @@
+"""Draws the results: python bench/plot.py results.json results.svg."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl  # type: ignore[import-not-found] # installed in a folder of its own
+
+mpl.use("svg")
+import matplotlib.pyplot as plt  # type: ignore[import-not-found]
+
+_OURS, _OTHERS, _BEST = "#1f6f8b", "#b8c4c9", "#d98e04"
+_SIZES = (100, 1000, 10_000)
+_WORKERS = (1, 4, 8, 16, 32, 64)
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Write the plot of the results as SVG; equal results give equal bytes."""
+    values = {figure["name"]: figure["value"] for figure in results["figures"]}
+    mpl.rcParams.update({"svg.hashsalt": "bench", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False})
+    mpl.rcParams["axes.spines.right"] = False
+    figure, axes = plt.subplots(2, 2, figsize=(10, 6.4), layout="constrained")
+    _rates(axes[0][0], values)
+    _workers(axes[0][1], values)
+    _growth(axes[1][0], values)
+    _cold_starts(axes[1][1], values)
+    machine = results["machine"]
+    figure.supxlabel(
+        f"{machine['cores']} cores of {machine['processor']}, shared by the API server ({machine['api_server']}), "
+        "etcd and the client",
+        fontsize=8,
+        parse_math=False,
+    )
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def _rates(axes: Any, values: dict[str, float]) -> None:
+    bars = {
+        "kubectl delete; create": values["rate_delete_create_loop"],
+        "kubectl create | apply": values["rate_create_apply_loop"],
+        "read, then replace": values["rate_read_then_replace"],
+        "typed patch, one by one": values["rate_typed_patch"],
+        "this function, 16 workers": values["throughput"],
+        "wrk, 16 connections": values["throughput_wrk"],
+    }
+    colors = [*[_OTHERS] * 4, _OURS, _BEST]
+    _bars(axes, bars, colors, "{:.0f}")
+    axes.set_xscale("log")
+    axes.set_title("Namespaces per second, 2,000 namespaces (log scale)")
+
+
+def _workers(axes: Any, values: dict[str, float]) -> None:
+    rates = [values[f"throughput_{workers}_workers"] for workers in _WORKERS]
+    axes.plot(_WORKERS, rates, marker="o", color=_OURS)
+    axes.axhline(values["throughput_wrk"], color=_BEST, linestyle="--")
+    axes.annotate("wrk", (_WORKERS[0], values["throughput_wrk"]), color=_BEST, va="bottom")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(_WORKERS, [str(workers) for workers in _WORKERS])
+    axes.set_ylim(bottom=0)
+    axes.set_title("Namespaces per second by workers")
+
+
+def _growth(axes: Any, values: dict[str, float]) -> None:
+    axes.plot(_SIZES, [values[f"wall_{size}"] for size in _SIZES], marker="o", color=_OURS, label="wall clock, s")
+    axes.plot(_SIZES, [values[f"cpu_{size}"] for size in _SIZES], marker="o", color=_OTHERS, label="own processor, s")
+    for size in _SIZES:
+        axes.annotate(
+            f"{values[f'memory_peak_{size}']:.0f} MB", (size, values[f"wall_{size}"]), (0, 7),
+            textcoords="offset points", ha="center",
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(_SIZES, [f"{size:,}" for size in _SIZES])
+    axes.margins(0.12, 0.18)
+    axes.legend(frameon=False, loc="upper left")
+    axes.set_title("Seconds and peak memory by namespaces")
+
+
+def _cold_starts(axes: Any, values: dict[str, float]) -> None:
+    bars = {
+        "without bytecode": values["cold_start_without_bytecode"],
+        "as shipped": values["cold_start"],
+        "import boto3 alone": values["cold_start_boto3_alone"],
+    }
+    _bars(axes, bars, [_OTHERS, _OURS, _BEST], "{:.0f} ms")
+    axes.set_title("Cold start to the first log line")
+
+
+def _bars(axes: Any, bars: dict[str, float], colors: list[str], form: str) -> None:
+    drawn = axes.barh(list(bars), list(bars.values()), color=colors)
+    axes.bar_label(drawn, labels=[form.format(value) for value in bars.values()], padding=3)
+    axes.margins(x=0.15)
+    axes.invert_yaxis()
+
+
+if __name__ == "__main__":
+    draw(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2]))
