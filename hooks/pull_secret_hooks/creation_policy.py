@@ -108,13 +108,19 @@ def _check_document(document: _Document, secret_name: str) -> Iterator[Finding]:
         yield document.finding(0, "is not YAML")
         return
     for node in nodes:
+        if _is_template(_get(node, "apiVersion")) or _is_template(_get(node, "kind")):
+            yield document.finding(
+                node.start_mark.line,
+                "skipped: a Helm template decides its kind; check what it renders to",
+                is_problem=False,
+            )
         for resource in _resources(node):
             yield from _check_resource(document, resource, secret_name)
 
 
 def _resources(node: yaml.Node) -> Iterator[yaml.Node]:
     """Give the ExternalSecrets of a document: itself, or the items of a List."""
-    if _text(_get(node, "kind")) == "List":
+    if _text(_get(node, "kind")).endswith("List"):
         items = _get(node, "items")
         if isinstance(items, yaml.SequenceNode):
             for item in items.value:

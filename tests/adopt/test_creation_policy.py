@@ -102,6 +102,15 @@ CASES: Mapping[str, tuple[str, list[str]]] = {
         LIST_HEAD + "- apiVersion: external-secrets.io/v1\n  kind: ExternalSecret\n  metadata: {name: a}\n  spec: {}\n",
         [f"7: ExternalSecret a: {NO_POLICY}"],
     ),
+    "an ExternalSecretList": (
+        LIST_HEAD.replace("kind: List", "kind: ExternalSecretList")
+        + "- apiVersion: external-secrets.io/v1\n  kind: ExternalSecret\n  metadata: {name: a}\n  spec: {}\n",
+        [f"7: ExternalSecret a: {NO_POLICY}"],
+    ),
+    "a kind from Helm": (
+        "apiVersion: '{{ .Values.api }}'\nkind: ExternalSecret\nspec: {}\n",
+        ["1: note: skipped: a Helm template decides its kind; check what it renders to"],
+    ),
     "another group's kind of that name": ("apiVersion: example.com/v1\nkind: ExternalSecret\nspec: {}\n", []),
     "JSON": (
         json.dumps(yaml.safe_load(external_secret("  target: {name: x}\n")), indent=2),

@@ -88,6 +88,14 @@ def test_what_is_written_is_read_back(place: Place) -> None:
     assert kept.read() == Sensitive(VALUE + "\n")
 
 
+def test_a_binary_value_is_somebodys_and_not_none(emulator: MiniStack) -> None:
+    with pointed_at(emulator.url):
+        emulated = Emulated(emulator)
+        emulator.client("secretsmanager").put_secret_value(SecretId=emulated.arn, SecretBinary=VALUE.encode())
+        with pytest.raises(ExtraRegistriesError, match="holds a binary value; put its docker config there as text"):
+            emulated.kept("GetSecretValue", "PutSecretValue").read()
+
+
 def test_a_missing_permission_is_named_and_the_value_is_not(place: Place) -> None:
     with pytest.raises(ExtraRegistriesError) as found:
         place.kept().write(Sensitive(VALUE))

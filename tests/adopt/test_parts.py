@@ -255,3 +255,20 @@ def test_a_live_secret_shows_no_value() -> None:
 def test_what_is_no_secret_is_a_value_error(document: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not a Secret"):
         live.read(document)
+
+
+def test_an_auth_that_base64_broke_into_lines_is_read_as_a_kubelet_does() -> None:
+    mine = entry("AWS", "old")
+    auths = {HOST: {**mine, "auth": mine["auth"] + "\n"}}
+    new = Intention("aws-ecr-token", docker_config.merge([Login(HOST, "AWS", Sensitive("new"))], ()), frozenset({HOST}))
+
+    found = check("team-a", live.read(stored(secret(auths))), new)
+
+    before, after = len(auths[HOST]["auth"]), len(entry("AWS", "new")["auth"])
+    assert f"team-a/{HOST}/auth: ROTATES ({before} vs {after} bytes; trailing newline)" in found.lines
+    assert found.lines[-1] == "team-a: adoptable"
+
+
+def test_what_an_entry_is_for_is_no_credential() -> None:
+    (found,) = entries({"quay.io": {"auth": "eDp5", "serveraddress": "quay.io", "email": "a@b.c", "username": "x"}})
+    assert found.credentials == (Sensitive("eDp5"),)

@@ -102,3 +102,8 @@ def test_nothing_is_found_before_anything_was_learned() -> None:
 
 def test_a_secret_too_short_to_be_told_from_chance_hides_no_record() -> None:
     assert not knowing("short").finds_in("a short text")
+
+
+def test_text_that_is_no_unicode_can_be_a_secret_too() -> None:
+    secret = "\ud800" + PASSWORD
+    assert knowing(secret).finds_in(PASSWORD)

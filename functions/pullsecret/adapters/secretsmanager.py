@@ -24,7 +24,12 @@ class KeptSecret:
                 # The secret is there. Its code does not tell that from a secret that is not.
                 return None
             raise self._error("read", error) from None
-        # A value put there as binary is not what a docker config is.
+        if "SecretBinary" in answer:
+            # Somebody's value, though no docker config: it must not be taken for none, and be written over.
+            raise ExtraRegistriesError(
+                f"EXTRA_REGISTRIES_SECRET {self._arn} holds a binary value; put its docker config there as text. "
+                "No namespace was touched"
+            )
         return Sensitive(answer.get("SecretString") or "")
 
     def write(self, value: Sensitive[str]) -> None:

@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 
 from pullsecret.core.sensitive import Sensitive
 
+# What an entry says about whom and what it is for.
+_NO_SECRETS = ("username", "email", "serveraddress", "provider")
+
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
 
@@ -38,7 +41,7 @@ class Entry:
     @property
     def credentials(self) -> tuple[Sensitive[str], ...]:
         """Return the values that nobody may see: all but who it is for."""
-        return tuple(value for name, value in self.fields if name not in ("username", "email"))
+        return tuple(value for name, value in self.fields if name not in _NO_SECRETS)
 
     def with_values_of(self, other: "Entry", names: Iterable[str]) -> "Entry":
         """Return this entry with the values that `other` holds for the named fields; no field is added."""

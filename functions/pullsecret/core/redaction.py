@@ -41,7 +41,8 @@ def _windows(text: str, step: int) -> Iterator[str]:
 
 def _encodings(value: str) -> list[str]:
     """Return the parts of base64 text that depend on `value` alone, for each alignment that it can have there."""
-    encoded = [base64.b64encode(b"\0" * shift + value.encode()).decode().rstrip("=") for shift in range(3)]
+    plain = value.encode(errors="surrogatepass")
+    encoded = [base64.b64encode(b"\0" * shift + plain).decode().rstrip("=") for shift in range(3)]
     return [text[2 * shift : -1] for shift, text in enumerate(encoded)]
 
 

@@ -154,6 +154,13 @@ def credentials_in(data: Mapping[str, Sensitive[bytes]]) -> Iterator[Sensitive[s
         return
     for entry in entries:
         yield from entry.credentials
+        # As `docker login` writes it, the password is nowhere else.
+        if auth := entry.get("auth"):
+            try:
+                yield Sensitive(base64.b64decode(auth.reveal()).decode().partition(":")[2])
+            except ValueError:
+                continue
+    yield from (Sensitive(value.reveal().decode(errors="replace")) for key, value in data.items() if key != DATA_KEY)
 
 
 def _of_docker_config(live: Sensitive[bytes] | None, new: Intention, names: Names) -> Iterator[Verdict]:
@@ -256,8 +263,10 @@ def _contradictions(auth: Sensitive[str], live: Entry, mine: Entry) -> tuple[str
     """Return why the live ``auth`` is not username:password, with what it differs by, or nothing if it is."""
     username, password = live.get("username") or mine.get("username"), live.get("password")
     start = (username.reveal() if username else "").encode(errors="surrogatepass") + b":"
+    # A kubelet's decoder (Go's encoding/base64) passes over line breaks; base64(1) puts one after every 76 characters.
+    unbroken = auth.reveal().replace("\r", "").replace("\n", "")
     try:
-        decoded = base64.b64decode(auth.reveal(), validate=True)
+        decoded = base64.b64decode(unbroken, validate=True)
     except ValueError:
         return ("auth is not base64",)
     if password is None:
