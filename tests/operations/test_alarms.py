@@ -136,6 +136,26 @@ def test_a_failed_run_is_an_alarm_until_a_run_succeeds(stack: Stack, recording: 
     assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
 
 
+@pytest.mark.parametrize("minutes", [5, 15])
+def test_a_run_that_times_out_is_an_alarm_as_soon_as_it_ends(stack: Stack, minutes: int) -> None:
+    points = lambda_points(FUNCTION, at(hours=1), errors=1, duration_ms=minutes * 60_000)
+    points += lambda_points(FUNCTION, at(), errors=0, duration_ms=1000)
+    changes = history(alarms(stack)["RunFailedAlarm"], points, start=at(), end=at(hours=6))
+    assert [now for _, now in changes] == [UNKNOWN, OK, ALARM]
+    assert changes[-1][0] == at(hours=1, minutes=minutes)
+
+
+def test_a_failed_run_stays_an_alarm_while_it_is_in_one_window_with_clean_ones(stack: Stack) -> None:
+    points = [
+        point
+        for minute, errors in ((0, 1), (1, 0), (15, 0))
+        for point in lambda_points(FUNCTION, at(minutes=minute), errors=errors, duration_ms=1000)
+    ]
+    changes = history(alarms(stack)["RunFailedAlarm"], points, start=at(), end=at(hours=6))
+    assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
+    assert changes[-1][0] == at(minutes=21)
+
+
 def test_a_message_in_the_queue_stays_an_alarm_until_the_queue_is_empty(stack: Stack) -> None:
     alarm = alarms(stack)["RunLostAlarm"]
     points = [depth(0, at()), depth(1, at(hours=1)), depth(0, at(hours=20))]
@@ -159,6 +179,13 @@ def test_slow_is_more_than_four_fifths_of_the_timeout(timeout: int) -> None:
         return state(alarm, points, start=at(), end=at(minutes=30))
 
     assert (after(0.1), after(0.8), after(0.81), after(1)) == (OK, OK, ALARM, ALARM)
+
+
+def test_a_slow_run_of_twelve_minutes_is_an_alarm_as_soon_as_it_ends() -> None:
+    alarm = alarms(Stack(ClusterName=CLUSTER, Timeout="890"))["SlowAlarm"]
+    points = lambda_points(FUNCTION, at(hours=1), errors=0, duration_ms=720_000)
+    changes = history(alarm, points, start=at(), end=at(hours=6))
+    assert changes[1:] == [(at(hours=1, minutes=12), ALARM)]
 
 
 def test_a_token_that_ends_before_the_next_run_is_an_alarm_until_one_lives_long_enough(
@@ -208,10 +235,21 @@ def test_without_monitoring_failed_runs_are_still_kept() -> None:
 
 def test_a_fleet_has_no_alarm_on_the_one_cluster_that_may_not_be_in_it() -> None:
     fleet = Stack(ClusterName=CLUSTER, FleetBucket="clusters")
-    assert set(ALL) - set(alarms(fleet)) == {"NoRefreshAlarm"}
+    assert set(ALL) - set(alarms(fleet)) == {"NoRefreshAlarm", "RunFailedAlarm"}
     shown = fleet.of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]
     assert "NoRefreshAlarm" not in shown
+    assert "RunFailedAlarm" not in shown
     assert '"NoFleetAlarm.Arn"' in shown
+    assert '"FleetFailedAlarm.Arn"' in shown
+
+
+def test_each_failed_run_over_the_fleet_is_an_alarm_that_says_nothing_of_a_repair() -> None:
+    alarm = alarms(Stack(ClusterName=CLUSTER, FleetBucket="clusters"))["FleetFailedAlarm"]
+    machine = frozenset({("StateMachineArn", "Fleet")})
+    points = [Point("AWS/States", "ExecutionsFailed", machine, at(hours=hours), 1) for hours in (1, 7)]
+    changes = history(alarm, points, start=at(), end=at(hours=8))
+    assert [now for _, now in changes] == [UNKNOWN, OK, ALARM, OK, ALARM, OK]
+    assert "OKActions" not in alarm
 
 
 def test_the_dashboard_can_be_left_out_alone(stack: Stack) -> None:

@@ -19,13 +19,14 @@ _STEP = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Point:
-    """One value of one metric."""
+    """One value of one metric, which CloudWatch gets this much later than the time that it is stamped with."""
 
     namespace: str
     name: str
     dimensions: frozenset[tuple[str, str]]
     at: datetime
     value: float
+    later: timedelta = timedelta(0)
 
 
 def points_of(records: Iterable[Mapping[str, Any]]) -> list[Point]:
@@ -49,10 +50,11 @@ def points_of(records: Iterable[Mapping[str, Any]]) -> list[Point]:
 
 
 def lambda_points(function: str, at: datetime, *, errors: int, duration_ms: float, throttles: int = 0) -> list[Point]:
-    """Return what Lambda itself measures of one invocation that began at `at`."""
+    """Return what Lambda itself measures of one invocation that began at `at`, sent when it ends."""
     dimensions = frozenset({("FunctionName", function)})
     measured = {"Errors": errors, "Duration": duration_ms, "Throttles": throttles}
-    return [Point("AWS/Lambda", name, dimensions, at, float(value)) for name, value in measured.items()]
+    later = timedelta(milliseconds=duration_ms)
+    return [Point("AWS/Lambda", name, dimensions, at, float(value), later) for name, value in measured.items()]
 
 
 def state(alarm: Mapping[str, Any], points: Sequence[Point], *, start: datetime, end: datetime) -> str:
@@ -75,7 +77,7 @@ def history(
 
 
 def _evaluate(alarm: Mapping[str, Any], points: Sequence[Point], now: datetime, before: str) -> str:
-    value_at, period = _series(alarm, points)
+    value_at, period = _series(alarm, [point for point in points if point.at + point.later <= now])
     count = int(alarm["EvaluationPeriods"])
     values = [value_at(now - (index + 1) * period, now - index * period) for index in range(count)]
     missing = values.count(None)

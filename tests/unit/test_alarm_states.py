@@ -1,11 +1,12 @@
 """The tests' own model of CloudWatch alarms does what CloudWatch documents."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.support.alarms import ALARM, OK, UNKNOWN, Point, points_of, state
+from tests.support.alarms import ALARM, OK, UNKNOWN, Point, history, lambda_points, points_of, state
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 END = START + timedelta(minutes=5)
@@ -61,6 +62,20 @@ def test_all_periods_must_breach_unless_fewer_are_asked_for() -> None:
     points = [point(2, 9), point(3, 0), point(4, 9)]
     assert state(alarm(EvaluationPeriods=3), points, start=START, end=END) == OK
     assert state(alarm(EvaluationPeriods=3, DatapointsToAlarm=2), points, start=START, end=END) == ALARM
+
+
+@pytest.mark.parametrize(("period", "expected"), [(60, []), (240, [4])])
+def test_a_point_counts_from_when_it_is_sent_for_as_long_as_its_time_is_in_the_window(
+    period: int, expected: list[int]
+) -> None:
+    late = replace(point(0, 9), later=timedelta(minutes=3))
+    changes = history(alarm(Period=period), [late], start=START, end=END)
+    assert [(at - START) // timedelta(minutes=1) for at, now in changes if now == ALARM] == expected
+
+
+def test_lambda_sends_at_the_end_of_a_run_what_it_stamps_with_its_start() -> None:
+    sent = lambda_points("f", START, errors=1, duration_ms=300_000)
+    assert {(one.at, one.later) for one in sent} == {(START, timedelta(minutes=5))}
 
 
 def test_other_metrics_namespaces_and_dimensions_do_not_count() -> None:

@@ -24,7 +24,7 @@ class KeptSecret:
                 # The secret is there. Its code does not tell that from a secret that is not.
                 return None
             raise self._error("read", error) from None
-        if "SecretBinary" in answer:
+        if answer.get("SecretBinary"):
             # Somebody's value, though no docker config: it must not be taken for none, and be written over.
             raise ExtraRegistriesError(
                 f"EXTRA_REGISTRIES_SECRET {self._arn} holds a binary value; put its docker config there as text. "
