@@ -1,5 +1,6 @@
 """The use case: gather, plan, apply, report."""
 
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -121,7 +122,10 @@ def refresh[C: Cluster](
     applied: list[Applied] = []
     failures: list[Failed] = []
     apply = partial(_apply, cluster, payload.name, document, on_conflict=settings.on_conflict, dry_run=request.dry_run)
-    for outcome in in_parallel(apply, planned, workers=settings.concurrency, broken=outcomes.broken):
+    # In another order at each run: should namespaces that take all their tries use up the time, then the ones that are
+    # left over are not the same every time.
+    shuffled = random.sample(planned, len(planned))
+    for outcome in in_parallel(apply, shuffled, workers=settings.concurrency, broken=outcomes.broken):
         record(outcome)
         match outcome:
             case Applied():

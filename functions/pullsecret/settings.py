@@ -117,7 +117,9 @@ def _field(name: str, environment: Mapping[str, str], problems: list[str]) -> An
     try:
         return _READERS[name](text)
     except _BadValue as bad:
-        problems.append(f"{variable}: {bad}" if bad.says_value else f"{variable}: {_shown(text)} is wrong; {bad}")
+        # Somebody may have put the entries themselves where the ARN of their secret belongs.
+        shown = f"{len(text)} characters" if name == "extra_registries_secret" and "{" in text else _shown(text)
+        problems.append(f"{variable}: {bad}" if bad.says_value else f"{variable}: {shown} is wrong; {bad}")
         return None
 
 
@@ -286,6 +288,7 @@ _DEFAULTS = {
 }
 
 _SCHEDULED_SOURCES = ("aws.scheduler", "aws.events")
+_SCHEDULED_KEYS = ("version", "id", "detail-type", "source", "account", "time", "region", "resources", "detail")
 
 
 def _request(event: object, problems: list[str], *, secret_name: str) -> Request:
@@ -293,6 +296,11 @@ def _request(event: object, problems: list[str], *, secret_name: str) -> Request
         problems.append(f"event: {_shown(event)} is wrong; expected a JSON object, such as {{}}")
         return Request()
     if event.get("detail-type") == "Scheduled Event" and event.get("source") in _SCHEDULED_SOURCES:
+        problems.extend(
+            f"event: unknown key {_shown(key)} in a scheduled event; send it without detail-type"
+            for key in event
+            if key not in _SCHEDULED_KEYS
+        )
         return Request()
     if set(event) == {"awslogs"}:
         return _from_audit_log(event["awslogs"], problems, secret_name)

@@ -52,7 +52,11 @@ class Telemetry:
     def __init__(self, context: Context, run: str = "refresh") -> None:
         self._stopped = f"{run}.stopped"
         for name in FOREIGN_LOGGERS:
-            logging.getLogger(name).setLevel(logging.WARNING)
+            # Not by their level alone: urllib3 quotes a malformed header of an answer in a warning.
+            foreign = logging.getLogger(name)
+            foreign.setLevel(logging.WARNING)
+            foreign.propagate = False
+            foreign.handlers = [logging.NullHandler()]
         self._redactor = Redactor()
         formatter = LambdaPowertoolsFormatter(
             json_serializer=self._serialise,

@@ -323,13 +323,13 @@ def test_without_the_border_that_bug_would_say_them(
 def test_without_silencing_them_the_libraries_would_say_secrets_at_debug(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {name: logging.getLogger(name).level for name in telemetry.FOREIGN_LOGGERS}
+    loggers = [logging.getLogger(name) for name in telemetry.FOREIGN_LOGGERS]
     monkeypatch.setattr(telemetry, "FOREIGN_LOGGERS", ())
-    for name in before:
-        logging.getLogger(name).setLevel(logging.NOTSET)
+    for logger in loggers:
+        monkeypatch.setattr(logger, "propagate", True)
+        monkeypatch.setattr(logger, "level", logging.NOTSET)
+        logger.manager._clear_cache()  # type: ignore[attr-defined] # levels are remembered per logger
     seen = invoke(aws, root_level=logging.DEBUG)
-    for name, level in before.items():
-        logging.getLogger(name).setLevel(level)
     assert "session token" in search(seen, api.bearers)
 
 

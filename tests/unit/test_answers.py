@@ -59,7 +59,25 @@ def test_an_old_copy_is_noted_and_not_kept() -> None:
     ],
 )
 def test_a_page_gives_its_names_and_how_to_go_on(body: object, names: tuple[str, ...], continue_token: str) -> None:
-    assert read(200, body) == Answer(200, names=names, continue_token=continue_token)
+    page = answers.read_page(200, {}, json.dumps(body).encode())
+    assert page == Answer(200, names=names, continue_token=continue_token)
+
+
+@pytest.mark.parametrize(
+    "body", [{"items": []}, {"items": None}, {"kind": "Status", "metadata": {"uid": "u-1", "resourceVersion": "1"}}]
+)
+def test_a_success_that_is_not_the_object_proves_nothing(body: object) -> None:
+    assert read(200, body) == Answer(200, trouble="unreadable")
+
+
+def test_an_object_in_place_of_a_list_is_no_empty_list() -> None:
+    body = json.dumps({"kind": "Secret", "metadata": {"uid": "u-1", "resourceVersion": "1"}}).encode()
+    assert answers.read_page(200, {}, body) == Answer(200, trouble="unreadable")
+
+
+def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
+    assert read(401, status_body(reason="Unauthorized")).is_unauthenticated
+    assert not read(401, status_body(message='admission webhook "a.b" denied the request')).is_unauthenticated
 
 
 @pytest.mark.parametrize(

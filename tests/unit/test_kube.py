@@ -334,8 +334,18 @@ def test_a_body_without_end_is_not_read_to_its_end(serve: Serve) -> None:
     server = serve(Reply(400, b"x" * (answers.LONGEST_BODY + 1_000_000), endless), APPLIED)
     cluster = server.cluster(concurrency=1)
 
-    assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False) == Answer(400, trouble="unreadable")
+    assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False) == Answer(400, trouble="too-long")
     assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False).succeeded
+
+
+def test_a_page_that_is_too_long_is_asked_for_in_smaller_ones(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "LONGEST_BODY", 1000)
+    fat = {"items": [{"metadata": {"name": "team-a", "annotations": {"a": "x" * 2000}}}], "metadata": {}}
+    thin = {"items": [{"metadata": {"name": "team-a"}}], "metadata": {}}
+    server = serve(Reply(200, fat), Reply(200, thin))
+
+    assert server.cluster().namespaces("") == ["team-a"]
+    assert ["limit=500" in request.path for request in server.standin.requests] == [True, False]
 
 
 def test_connections_are_used_again(serve: Serve) -> None:

@@ -58,6 +58,11 @@ def test_a_namespace_that_goes_away_is_skipped(answer: Answer, reason: str) -> N
         (Answer(422, causes=(("FieldValueForbidden", "data"),)), "immutable", "its owner has to delete it"),
         (Answer(422, causes=(("FieldValueForbidden", "immutable"),)), "immutable", "its owner has to delete it"),
         (Answer(422, causes=(("FieldValueInvalid", "type"),)), "wrong-type", "its owner has to rename it"),
+        # A webhook's codes are its own words: they skip no namespace, and end no run.
+        (Answer(401, denied_by_webhook=True), "forbidden", "an admission webhook refused"),
+        (Answer(404, kind="namespaces", denied_by_webhook=True), "forbidden", "an admission webhook refused"),
+        (Answer(403, causes=(("NamespaceTerminating", ""),), denied_by_webhook=True), "forbidden", "an admission"),
+        (Answer(422, causes=(("", "type"),), denied_by_webhook=True), "forbidden", "an admission webhook refused"),
         (Answer(422, reason="Invalid", causes=(("FieldValueInvalid", ""),)), "rejected", "status 422 (Invalid)"),
         (Answer(422, reason="Invalid", causes=(("FieldValueTooLong", "data"),)), "rejected", "status 422 (Invalid)"),
         (Answer(429), "throttled", "lower CONCURRENCY or raise its limits"),

@@ -123,3 +123,9 @@ def test_any_event_is_taken_or_refused_by_name(event: object) -> None:
     else:
         assert isinstance(event, dict)
         assert "source" in event or outcome.namespaces == tuple(event.get("namespaces", ()))
+
+
+def test_a_scheduled_event_with_more_in_it_is_refused_and_not_run_over_everything() -> None:
+    event = {"detail-type": "Scheduled Event", "source": "aws.events", "dry_run": True}
+    with pytest.raises(SettingsError, match="event: unknown key 'dry_run' in a scheduled event"):
+        load(REQUIRED, event)

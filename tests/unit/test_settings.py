@@ -294,3 +294,11 @@ def test_any_json_for_the_registries_is_taken_or_named(entries: Any) -> None:
 @given(st.lists(st.from_regex(r"[a-z0-9*?]([a-z0-9*?-]{0,20}[a-z0-9*?])?", fullmatch=True), min_size=1))
 def test_globs_come_out_as_they_were_written(globs: list[str]) -> None:
     assert settings(INCLUDE_NAMESPACES=" , ".join(globs)).include_namespaces == tuple(globs)
+
+
+def test_entries_pasted_in_place_of_their_arn_are_not_repeated() -> None:
+    pasted = '{"auths":{"quay.io":{"password":"hunter2hunter2"}}}'
+    with pytest.raises(SettingsError) as found:
+        load(REQUIRED | {"EXTRA_REGISTRIES_SECRET": pasted}, {})
+    assert "EXTRA_REGISTRIES_SECRET: 51 characters is wrong" in str(found.value)
+    assert "hunter2" not in str(found.value)

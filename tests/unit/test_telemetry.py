@@ -350,7 +350,7 @@ def test_the_log_level_is_obeyed(written: Written, level: str, messages: int) ->
     assert len(written.records()) == messages
 
 
-def test_libraries_say_nothing_below_a_warning_at_any_level(
+def test_libraries_say_nothing_at_any_level(
     written: Written, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in telemetry.FOREIGN_LOGGERS:
@@ -361,6 +361,8 @@ def test_libraries_say_nothing_below_a_warning_at_any_level(
         for name in ("botocore.parsers", "urllib3.connectionpool", "kubernetes.client.rest", "boto3.resources"):
             logging.getLogger(name).debug("a body with its token")
             logging.getLogger(name).info("a body with its token")
+            # urllib3 quotes a malformed header of an answer in a warning.
+            logging.getLogger(name).warning("a header with its token")
 
     assert caplog.messages == []
     assert written.lines() == []

@@ -1,5 +1,6 @@
 """The official client's transport is used without its models, and whoever needs the whole client still gets it."""
 
+import base64
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +106,9 @@ def test_a_proxy_is_used_as_other_tools_use_it(
 def test_what_is_no_certificate_is_not_trusted(ca_pem: str) -> None:
     with pytest.raises(ClusterNotTrusted, match="no certificate"):
         transport.connections(ENDPOINT, ca_pem, 4)
+
+
+def test_a_proxy_that_asks_who_we_are_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:p%40ss@proxy.example:3128")
+    pool = transport.connections(ENDPOINT, make_serving_certificate().ca_pem, 1)
+    assert pool.proxy_headers == {"proxy-authorization": "Basic " + base64.b64encode(b"me:p@ss").decode()}

@@ -7,7 +7,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 # A call answers in well under a second; the retries of botocore's standard mode cover the rest within a minute.
-CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 4})
+CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
 type Failure = ClientError | BotoCoreError
 FAILURES = (ClientError, BotoCoreError)
 SESSION_NAME = "pull-secret-refresher"

@@ -127,16 +127,23 @@ class Cluster:
         path = f"/api/v1/namespaces/{namespace}/secrets/{name}?{urlencode(query)}"
         return self._call("PATCH", path, headers, body)
 
-    def _pages(self, path: str, query: Mapping[str, str], accept: str, read: _Reader = answers.read) -> list[Answer]:
+    def _pages(
+        self, path: str, query: Mapping[str, str], accept: str, read: _Reader = answers.read_page
+    ) -> list[Answer]:
         """Return the pages of a list, the last of which tells whether it is whole."""
         pages: list[Answer] = []
         for _ in range(_RESTARTS):
-            pages, token = [], ""
+            pages, token, limit = [], "", _PAGE
             while not pages or token:
-                asked = {"limit": str(_PAGE), **query, "continue": token}
+                asked = {"limit": str(limit), **query, "continue": token}
                 whole = f"{path}?{urlencode({key: value for key, value in asked.items() if value})}"
-                pages.append(self._call("GET", whole, {"Accept": accept}, None, read))
-                token = pages[-1].continue_token
+                page = self._call("GET", whole, {"Accept": accept}, None, read)
+                if page.trouble == "too-long" and limit > 1:
+                    # Annotations, which anybody who owns a namespace may have filled: ask for fewer at once.
+                    limit //= 4
+                    continue
+                pages.append(page)
+                token = page.continue_token
             # 410: the snapshot that the token points into is gone from the server, and what was read may be old.
             if pages[-1].status != 410:
                 break
@@ -169,7 +176,8 @@ class Cluster:
             nonlocal tries, answered
             is_out = last.is_outage and answered == self._pace.answers > 0
             tries, answered = tries + (not is_out), self._pace.answers
-            is_enough = tries >= _TRIES or time.monotonic() - state.start_time > _PATIENCE_SECONDS
+            waited = time.monotonic() - state.start_time + state.upcoming_sleep
+            is_enough = tries >= _TRIES or waited > _PATIENCE_SECONDS
             is_late = self._remaining() - state.upcoming_sleep < SAFETY_MARGIN_SECONDS
             return is_late or (is_enough and not last.is_throttled)
 
@@ -190,7 +198,7 @@ class Cluster:
             if self._bearer.exhausted:
                 return Answer(401)
             answer = self._send(token, method, path, headers, body, read)
-            if answer and answer.status == 401 and self._bearer.renew(token):
+            if answer and answer.is_unauthenticated and self._bearer.renew(token):
                 answer = self._send(self._bearer.current(), method, path, headers, body, read)
         if answer and answer.asks_for_less:
             self._pace.slow_down(answer.retry_after)
@@ -198,7 +206,7 @@ class Cluster:
             self._pace.answered()
         return answer
 
-    def _send(
+    def _send(  # noqa: PLR0911 - one case per way in which an answer does not come
         self,
         token: Sensitive[str],
         method: str,
@@ -243,6 +251,8 @@ class Cluster:
             return Answer(0, trouble="timeout")
         except HTTPError:
             return Answer(0, trouble="connection")
+        if len(content) > answers.LONGEST_BODY:
+            return Answer(response.status, trouble="too-long")
         return read(response.status, response.headers, content)
 
     def _why_no_list(  # noqa: PLR0911 - one case per answer reads best in one place

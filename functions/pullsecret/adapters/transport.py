@@ -4,9 +4,11 @@ import ssl
 import sys
 from importlib.util import find_spec, module_from_spec
 from typing import Any
+from urllib.parse import unquote
 from urllib.request import getproxies
 
-from urllib3 import HTTPSConnectionPool
+from urllib3 import HTTPSConnectionPool, make_headers
+from urllib3.util import parse_url
 
 from pullsecret.errors import ClusterNotTrusted
 
@@ -19,6 +21,8 @@ def connections(endpoint: str, ca_pem: str, concurrency: int) -> HTTPSConnection
     configuration = _Configuration(host=endpoint)
     # The client takes HTTP_PROXY for https hosts too; here the convention of the other tools holds.
     configuration.proxy = getproxies().get("https")
+    if configuration.proxy and (credentials := parse_url(configuration.proxy).auth):
+        configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(credentials))
     manager = _RESTClientObject(configuration, pools_size=1, maxsize=concurrency).pool_manager
     manager.connection_pool_kw["ssl_context"] = trust(ca_pem)
     # The pool of the one host: finding it anew for each request costs a fifth of the whole request.

@@ -82,10 +82,15 @@ class Answer:
         if self.status == 0:
             return self.trouble in ("timeout", "connection")
         if self.status in (200, 201):
-            return bool(self.trouble)
+            return bool(self.trouble) and self.trouble != "too-long"
         if self.status == 409:
             return not (self.is_conflict_of_managers or self.precondition_failed)
         return self.status in RETRIED_STATUSES
+
+    @property
+    def is_unauthenticated(self) -> bool:
+        """Return whether the server refuses the bearer token, and not some webhook this one request."""
+        return self.status == 401 and not self.denied_by_webhook
 
     @property
     def is_throttled(self) -> bool:
@@ -104,12 +109,17 @@ class Answer:
         return self.is_throttled or (self.status == 503 and self.is_outage)
 
 
+def read_page(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Return the answer to a list, like `read`."""
+    return _read_page(status, _document(body)) if status == 200 else read(status, headers, body)
+
+
 def read(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Return the answer that `status`, `headers` and `body` amount to; the body's text is dropped."""
+    """Return the answer that `status`, `headers` and `body` amount to for one object; the body's text is dropped."""
     retry_after = _seconds(headers.get("Retry-After", ""))
     document = _document(body)
     if status in (200, 201):
-        return _read_page(status, document) if "items" in (document or {}) else _read_object(status, document)
+        return _read_object(status, document)
     if document is None or document.get("kind") != "Status":
         # A proxy, a load balancer or a bare HTTP error: the status code is all there is to go by.
         known = status in (401, 403) or status in RETRIED_STATUSES
@@ -185,6 +195,8 @@ def _read_page(status: int, document: dict[str, Any] | None) -> Answer:
 
 
 def _read_object(status: int, document: dict[str, Any] | None) -> Answer:
+    if (document or {}).get("kind") == "Status" or "items" in (document or {}):
+        return Answer(status, trouble="unreadable")
     metadata = _mapping(document, "metadata")
     uid, version = _match(_IDENTIFIER, metadata.get("uid")), _match(_IDENTIFIER, metadata.get("resourceVersion"))
     # What a dry run would create has a uid and no version.

@@ -67,6 +67,9 @@ def not_applied(  # noqa: C901, PLR0911, PLR0912 - one case per row of the error
             return Failed(namespace, "unavailable", 0, _NO_ANSWER[answer.trouble])
         case 200 | 201:
             return Failed(namespace, "unreadable", answer.status, _UNREADABLE)
+        case 401 | 403 | 404 | 422 as status if answer.denied_by_webhook:
+            # Its codes and causes are its own words, and say nothing about the token, the namespace or the Secret.
+            return Failed(namespace, "forbidden", status, _forbidden(answer))
         case 401:
             return Failed(namespace, "unauthorized", 401, _UNAUTHORIZED)
         case 403 if "NamespaceTerminating" in codes:
@@ -95,7 +98,7 @@ def not_applied(  # noqa: C901, PLR0911, PLR0912 - one case per row of the error
 
 def stale_copy(namespace: str, answer: Answer) -> Failed:
     """Return the outcome when the Secret was refreshed but the old copy in its annotation could not be removed."""
-    if answer.status == 401:
+    if answer.is_unauthenticated:
         return Failed(namespace, "unauthorized", 401, _UNAUTHORIZED)
     return Failed(namespace, "stale-copy", answer.status, _STALE_COPY)
 
