@@ -18,6 +18,8 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
 def pytest_configure() -> None:
     """Let SIGTERM end the session as Ctrl-C does, so that fixtures clean up."""
     signal.signal(signal.SIGTERM, _stop)
+    # A shell starts a command in the background with SIGINT ignored, and every child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

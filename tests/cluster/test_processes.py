@@ -114,7 +114,10 @@ def test_a_stopped_test_session_leaves_nothing_behind(number: signal.Signals, tm
         assert folder.is_dir()
 
         session.send_signal(number)
-        output = session.communicate(timeout=20)[0]
+        try:
+            output = session.communicate(timeout=20)[0]
+        finally:
+            session.kill()
 
         # The fixtures did it, not the guardian: both are gone by the time the session ends.
         assert is_free(lock)

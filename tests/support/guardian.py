@@ -38,13 +38,19 @@ def main(folder: str) -> None:
             groups.append(int(group))
         else:
             groups.remove(int(group))
-    deadline = time.monotonic() + GRACE_SECONDS
-    left = signal_groups(groups, signal.SIGTERM)
-    while left and time.monotonic() < deadline:
-        time.sleep(0.05)
-        left = signal_groups(left, 0)
-    signal_groups(left, signal.SIGKILL)
+    left = gone(signal_groups(groups, signal.SIGTERM))
+    gone(signal_groups(left, signal.SIGKILL))
+    # Only now: a process that still ends could write into a folder that is being removed.
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def gone(groups: list[int]) -> list[int]:
+    """Wait until the process groups are gone, or the grace is over, and return those that are left."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    while groups and time.monotonic() < deadline:
+        time.sleep(0.05)
+        groups = signal_groups(groups, 0)
+    return groups
 
 
 if __name__ == "__main__":
