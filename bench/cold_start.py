@@ -54,7 +54,7 @@ def whole_run(artifact: Artifact, environment: Mapping[str, str]) -> float:
 
 
 def _first_line(
-    artifact: Artifact, *, handler: str = "pullsecret.handlers.refresh.handler", event: object = _EVENT
+    artifact: Artifact, *, handler: str = "upsert.handlers.refresh.handler", event: object = _EVENT
 ) -> float:
     with Runtime(artifact, handler=handler) as runtime:
         return runtime.invoke(event).seconds

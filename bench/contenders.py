@@ -15,9 +15,9 @@ from kubernetes import client
 
 from bench.bed import SECRET, Bed
 from bench.standins import ACCOUNT, REGION
-from pullsecret.core.registries import Registry
 from tests.support import assets
 from tests.support.ecr_standin import new_password
+from upsert.core.registries import Registry
 
 _HOST = Registry(ACCOUNT, REGION).host
 

@@ -27,7 +27,7 @@ def main() -> None:
     result, *paths = sys.argv[1:]
     sys.path[:0] = paths
     started, cpu_started = time.monotonic(), time.process_time()
-    from pullsecret.handlers.refresh import handler  # noqa: PLC0415 - the import is part of what is measured
+    from upsert.handlers.refresh import handler  # noqa: PLC0415 - the import is part of what is measured
 
     imported, cpu_imported = time.monotonic(), time.process_time()
     answer = handler({}, Context())

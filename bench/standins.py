@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 CLUSTER = "bench"
 USER = "function"
-GROUP = "pull-secret-refresher"
+GROUP = "eks-upsert"
 REGION = "eu-central-1"
 ACCOUNT = "123456789012"
 

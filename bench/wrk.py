@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench.standins import ACCOUNT, REGION
-from pullsecret.core import docker_config, manifest
-from pullsecret.core.docker_config import Login
-from pullsecret.core.registries import Registry
-from pullsecret.core.sensitive import Sensitive
 from tests.support.ecr_standin import new_password
+from upsert.core import docker_config, manifest
+from upsert.core.docker_config import Login
+from upsert.core.registries import Registry
+from upsert.core.sensitive import Sensitive
 
 # wrk is one program and a library; neither needs to be installed to run.
 _DEBIAN_PACKAGES = ("wrk", "libluajit-5.1-2")
@@ -66,7 +66,7 @@ def locate() -> Wrk:
     if found := shutil.which("wrk"):
         return Wrk(Path(found))
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) / "pull-secret-refresher" / "wrk"
+    folder = Path(home) / "eks-upsert" / "wrk"
     if not (folder / "usr" / "bin" / "wrk").exists():
         _unpack(folder)
     libraries = next(folder.glob("usr/lib/*/libluajit-5.1.so.2"), None)

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import pytest
 
-from pullsecret.handlers import adopt
 from tests.support.adopter import ARN
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Aws, Seen, invoke
 from tests.support.secrets_standin import SecretsStandin
 from tests.support.standin import Reply, Request
+from upsert.handlers import adopt
 
 # The functions have a role each; here they are told apart by the key that signs their bearer token.
 ADOPTER_KEY = "ASIAADOPTERADOPTERAD"
@@ -57,7 +57,7 @@ class Migration(Aws):
         bearer = json.loads(request.body)["spec"]["token"].removeprefix("k8s-aws-v1.")
         if ADOPTER_KEY in base64.urlsafe_b64decode(bearer + "===").decode(errors="replace"):
             assert isinstance(reply.body, dict)
-            reply.body["status"]["user"] = {"username": "adopter", "groups": ["pull-secret-adopter"]}
+            reply.body["status"]["user"] = {"username": "adopter", "groups": ["eks-upsert-adopter"]}
         return reply
 
 

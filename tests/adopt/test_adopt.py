@@ -7,12 +7,6 @@ from typing import Any
 
 import pytest
 
-from pullsecret.adapters.kube_adopter import Adopter
-from pullsecret.core.answers import Answer
-from pullsecret.core.manifest import DATA_KEY, EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import NamespacesFailed
-from pullsecret.settings import Action
 from tests.adopt.test_check import PRETTY, QUAY, REORDERED
 from tests.support import adopter, refresher
 from tests.support.adopter import (
@@ -32,6 +26,12 @@ from tests.support.adopter import (
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import HOST, SECRET
+from upsert.adapters.kube_adopter import Adopter
+from upsert.core.answers import Answer
+from upsert.core.manifest import DATA_KEY, EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED
+from upsert.core.sensitive import Sensitive
+from upsert.errors import NamespacesFailed
+from upsert.settings import Action
 
 OWNER = {
     "apiVersion": "v1",
@@ -331,7 +331,7 @@ def test_a_cluster_role_without_get_fails_with_the_verb_and_the_file(
     target = cluster(control_plane, "refresher")
     target.__class__ = Adopter
     run = adopter.run(target, Action.CHECK, namespace)
-    remedy = "apply cluster/adopter-rbac.yaml with the Secret's name in resourceNames"
+    remedy = "apply rbac/adopter.yaml with the Secret's name in resourceNames"
     reason = "forbidden (status 403); the function's group may not get this Secret"
     assert run.lines == [f"{namespace}: not adoptable: {reason}; {remedy}"]
 

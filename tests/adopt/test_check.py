@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pullsecret.core.manifest import LAST_APPLIED
-from pullsecret.settings import Action, OnConflict
 from tests.support import adopter
 from tests.support.adopter import ECR, OLD, FakeKept, cluster, config, entry, secret
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import HOST, SECRET
+from upsert.core.manifest import LAST_APPLIED
+from upsert.settings import Action, OnConflict
 
 QUAY = {"quay.io": entry("puller", "a-robot-account-password")}
 PRETTY = json.dumps({"auths": ECR}, indent=2).encode()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pull_secret_hooks.creation_policy import main
+from upsert_hooks.creation_policy import main
 
 REPOSITORY = Path(__file__).parents[2]
 HEAD = """\
@@ -206,8 +206,8 @@ def test_the_hook_installs_from_the_repository_and_brings_nothing_but_the_check(
     (built,) = tmp_path.glob("*.whl")
     subprocess.run([venv / "bin" / "pip", "--quiet", "install", "--no-deps", built], check=True)
     site = next(venv.glob("lib/python*/site-packages"))
-    assert {path.name for path in site.iterdir() if not path.name.startswith(("pip", "pull_secret_refresher-"))} == {
-        "pull_secret_hooks"
+    assert {path.name for path in site.iterdir() if not path.name.startswith(("pip", "eks_upsert-"))} == {
+        "upsert_hooks"
     }
     (site / "yaml").symlink_to(Path(yaml.__file__).parent)
     file = tmp_path / "manifest.yaml"

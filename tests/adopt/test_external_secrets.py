@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from pullsecret.settings import Action
 from tests.support import adopter
 from tests.support.adopter import allowed, cluster, secret
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import SECRET
+from upsert.settings import Action
 
 GROUP = "external-secrets.io"
 ROLE = "sees-external-secrets"
@@ -48,7 +48,7 @@ def _allowed(control_plane: ControlPlane) -> Iterator[None]:
     rule = {"apiGroups": [GROUP], "resources": ["externalsecrets"], "verbs": ["list"]}
     api = "/apis/rbac.authorization.k8s.io/v1"
     control_plane.request("POST", f"{api}/clusterroles", {"metadata": {"name": ROLE}, "rules": [rule]})
-    control_plane.kubectl("create", "clusterrolebinding", ROLE, f"--clusterrole={ROLE}", "--group=pull-secret-adopter")
+    control_plane.kubectl("create", "clusterrolebinding", ROLE, f"--clusterrole={ROLE}", "--group=eks-upsert-adopter")
     deadline = time.monotonic() + 10
     while not allowed(control_plane, "list", "externalsecrets", group=GROUP):
         assert time.monotonic() < deadline, "the API server did not learn of the role"

@@ -9,14 +9,6 @@ from typing import Any
 
 import pytest
 
-from pullsecret import telemetry
-from pullsecret.adopt import Report
-from pullsecret.core.adoption import Adopted
-from pullsecret.core.manifest import FIELD_MANAGER, LAST_APPLIED
-from pullsecret.core.verdicts import missing
-from pullsecret.errors import ExtraRegistriesError, ImportRefused, NamespacesFailed, NoNamespaceMatches, SettingsError
-from pullsecret.settings import Action
-from pullsecret.telemetry import adoption_answer
 from tests.adopt.conftest import KEEPS, Migration, Team
 from tests.support.adopter import ARN, ECR, OLD, config, digests, entry, managers, secret
 from tests.support.audit import AuditLog
@@ -25,6 +17,14 @@ from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import new_password
 from tests.support.invocation import Seen, canary
 from tests.support.refresher import HOST, SECRET, password_in
+from upsert import telemetry
+from upsert.adopt import Report
+from upsert.core.adoption import Adopted
+from upsert.core.manifest import FIELD_MANAGER, LAST_APPLIED
+from upsert.core.verdicts import missing
+from upsert.errors import ExtraRegistriesError, ImportRefused, NamespacesFailed, NoNamespaceMatches, SettingsError
+from upsert.settings import Action
+from upsert.telemetry import adoption_answer
 
 EVENTS = Path(__file__).parents[2] / "events"
 TOKEN = "dckr_pat_Q2hlY2tUaGVuQWRvcHQ"

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import boto3
 import pytest
 
-from pullsecret.adapters.secretsmanager import KeptSecret
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import ExtraRegistriesError
 from tests.support.ministack import REGION, MiniStack
 from tests.support.secrets_standin import ARN, SecretsStandin
+from upsert.adapters.secretsmanager import KeptSecret
+from upsert.core.sensitive import Sensitive
+from upsert.errors import ExtraRegistriesError
 
 VALUE = '{"auths":{"quay.io":{"auth":"eDp5"}}}'
 

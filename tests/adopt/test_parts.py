@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core import differences, docker_config, extra_registries, live, redaction
-from pullsecret.core.docker_config import Entry, Login, NotADockerConfig
-from pullsecret.core.manifest import DATA_KEY, LAST_APPLIED
-from pullsecret.core.names import Names
-from pullsecret.core.registries import is_ecr
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.core.verdicts import Intention, Kind, check, compare
 from tests.support.adopter import ECR, config, entry, secret
 from tests.support.refresher import HOST
+from upsert.core import differences, docker_config, extra_registries, live, redaction
+from upsert.core.docker_config import Entry, Login, NotADockerConfig
+from upsert.core.manifest import DATA_KEY, LAST_APPLIED
+from upsert.core.names import Names
+from upsert.core.registries import is_ecr
+from upsert.core.sensitive import Sensitive
+from upsert.core.verdicts import Intention, Kind, check, compare
 
 
 def entries(auths: dict[str, dict[str, str]]) -> tuple[Entry, ...]:

@@ -2,13 +2,13 @@
 
 import json
 
-from pullsecret.core.manifest import DATA_KEY, FIELD_MANAGER
-from pullsecret.settings import Action
 from tests.support import adopter, refresher
 from tests.support.adopter import NEW, OLD, cluster, digests, entry, managers, secret
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import HOST, SECRET
+from upsert.core.manifest import DATA_KEY, FIELD_MANAGER
+from upsert.settings import Action
 
 
 def adopted_and_refreshed(control_plane: ControlPlane, namespace: str) -> None:

@@ -72,11 +72,11 @@ def test_the_adopter_may_do_what_the_refresher_may_and_put_the_kept_secret() -> 
 def test_the_two_functions_have_different_groups_and_only_the_adopter_s_may_get() -> None:
     verbs = {}
     for who, entry in (("refresher", "RefreshAccessEntry"), ("adopter", "AdoptAccessEntry")):
-        role, binding = yaml.safe_load_all((ROOT / "cluster" / f"{who}-rbac.yaml").read_text())
+        role, binding = yaml.safe_load_all((ROOT / "rbac" / f"{who}.yaml").read_text())
         (group,) = RESOURCES[entry]["Properties"]["KubernetesGroups"]
         assert [subject["name"] for subject in binding["subjects"]] == [group]
         verbs[group] = [(*rule["resources"], *rule.get("resourceNames", ()), *rule["verbs"]) for rule in role["rules"]]
     assert verbs == {
-        "pull-secret-refresher": [("namespaces", "list"), ("secrets", "aws-ecr-token", "create", "patch")],
-        "pull-secret-adopter": [("namespaces", "list"), ("secrets", "aws-ecr-token", "create", "patch", "get")],
+        "eks-upsert": [("namespaces", "list"), ("secrets", "aws-ecr-token", "create", "patch")],
+        "eks-upsert-adopter": [("namespaces", "list"), ("secrets", "aws-ecr-token", "create", "patch", "get")],
     }

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from pullsecret.core import answers, live
-from pullsecret.core.answers import Answer
-from pullsecret.core.live import ExternalSecret
-from pullsecret.errors import NamespacesFailed
-from pullsecret.settings import Action
 from tests.support import adopter
 from tests.support.adopter import secret
+from upsert.core import answers, live
+from upsert.core.answers import Answer
+from upsert.core.live import ExternalSecret
+from upsert.errors import NamespacesFailed
+from upsert.settings import Action
 
 
 def found(**metadata: Any) -> Answer:
@@ -24,7 +24,7 @@ def found(**metadata: Any) -> Answer:
 class Troubled:
     """An API server with three namespaces, of which `team-b` answers as the test says."""
 
-    role_file = "cluster/adopter-rbac.yaml"
+    role_file = "rbac/adopter.yaml"
     may_see_external_secrets = True
     requests = 0
 
@@ -93,7 +93,7 @@ def test_a_fault_of_the_function_stays_in_its_namespace_and_quotes_nothing() -> 
 def test_a_write_that_fails_is_a_failure_with_the_server_s_reason() -> None:
     run = adopter.run(Troubled(write=Answer(403, reason="Forbidden", missing_verb="patch")), Action.ADOPT, "team-b")
     reason = "forbidden (status 403); the function's group may not patch this Secret"
-    remedy = "apply cluster/adopter-rbac.yaml with the Secret's name in resourceNames"
+    remedy = "apply rbac/adopter.yaml with the Secret's name in resourceNames"
     assert run.lines == [f"team-b: not adoptable: {reason}; {remedy}"]
     assert isinstance(run.report.error(), NamespacesFailed)
 
@@ -104,7 +104,7 @@ def test_a_write_that_succeeds_proves_nothing_unless_it_is_read_back() -> None:
 
 
 def test_owners_that_change_during_an_adoption_are_told() -> None:
-    field = {"manager": "ecr-pull-secret", "fieldsV1": {"f:data": {"f:.dockerconfigjson": {}}}}
+    field = {"manager": "eks-upsert", "fieldsV1": {"f:data": {"f:.dockerconfigjson": {}}}}
     reads = iter([found(), found(managedFields=[field], finalizers=["example.com/keep"])])
     run = adopter.run(Troubled(lambda: next(reads)), Action.ADOPT, "team-b")
     assert run.lines == ["team-b: refused: ownerReferences or finalizers changed while it was adopted; check again"]

@@ -15,4 +15,4 @@ def audit(control_plane: ControlPlane) -> AuditLog:
 @pytest.fixture
 def refresher_token(control_plane: ControlPlane) -> str:
     """Bearer token of a user who has the shipped ClusterRole and nothing else."""
-    return control_plane.token_for("refresher", ["pull-secret-refresher"])
+    return control_plane.token_for("refresher", ["eks-upsert"])

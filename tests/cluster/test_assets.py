@@ -27,7 +27,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(assets, "_PROGRESS_SECONDS", 0.05)
-    return tmp_path / "cache" / "pull-secret-refresher" / "controlplane"
+    return tmp_path / "cache" / "eks-upsert" / "controlplane"
 
 
 def use_toolchain(folder: Path, monkeypatch: pytest.MonkeyPatch, *, ending: str = "") -> Path:

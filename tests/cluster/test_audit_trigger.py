@@ -98,7 +98,7 @@ def deliver(aws: Aws, lines: Sequence[str], **environment: str) -> Seen:
 
 def applied(seen: Seen) -> list[str]:
     assert seen.error is None
-    return sorted(record["namespace"] for record in seen.named("namespace.applied"))
+    return sorted(record["namespace"] for record in seen.named("object.applied"))
 
 
 def summary(seen: Seen) -> dict[str, Any]:

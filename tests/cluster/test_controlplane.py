@@ -167,13 +167,13 @@ def test_the_audit_log_holds_no_value(control_plane: ControlPlane, audit: AuditL
 
 
 class TokenReviewHandler(BaseHTTPRequestHandler):
-    """Knows one token, of the user alice in the group pull-secret-refresher."""
+    """Knows one token, of the user alice in the group eks-upsert."""
 
     def do_POST(self) -> None:
         """Answer a TokenReview of authentication.k8s.io/v1."""
         review: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if review["spec"]["token"] == "known":
-            user = {"username": "alice", "groups": ["pull-secret-refresher"]}
+            user = {"username": "alice", "groups": ["eks-upsert"]}
             review["status"] = {"authenticated": True, "user": user}
         else:
             review["status"] = {"authenticated": False}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from pullsecret.adapters.kube import METADATA
-from pullsecret.core import answers
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, document, logins, pull_secret
+from upsert.adapters.kube import METADATA
+from upsert.core import answers
 
 VALUE = "a-value-that-nobody-may-see"
 ENCODED = base64.b64encode(VALUE.encode()).decode()

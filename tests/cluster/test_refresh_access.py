@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.adapters.kube import Cluster
-from pullsecret.core.outcomes import Applied, Failed, not_applied
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import ClusterNotTrusted, ListForbidden, Unauthorized
 from tests.support.audit import AuditLog
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import SECRET, cluster, document, pull_secret, run
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.adapters.kube import Cluster
+from upsert.core.outcomes import Applied, Failed, not_applied
+from upsert.core.sensitive import Sensitive
+from upsert.errors import ClusterNotTrusted, ListForbidden, Unauthorized
 
 
 def test_an_unknown_identity_is_told_to_get_an_access_entry(control_plane: ControlPlane) -> None:
@@ -27,7 +27,7 @@ def test_an_unknown_identity_is_told_to_get_an_access_entry(control_plane: Contr
 def test_an_identity_without_the_role_is_told_to_apply_it(control_plane: ControlPlane) -> None:
     audit = AuditLog(control_plane.audit_log)
 
-    with pytest.raises(ListForbidden, match=r"\(403\); apply cluster/refresher-rbac.yaml"):
+    with pytest.raises(ListForbidden, match=r"\(403\); apply rbac/refresher.yaml"):
         run(cluster(control_plane, user="outsider"))
 
     assert audit.counts(user="outsider") == {("list", "namespaces"): 1}
@@ -110,7 +110,7 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: outsider}}]
 
     assert isinstance(failed, Failed)
     assert (failed.reason, failed.status) == ("forbidden", 403)
-    assert "may not create this Secret; apply cluster/refresher-rbac.yaml" in failed.remedy
+    assert "may not create this Secret; apply rbac/refresher.yaml" in failed.remedy
     assert control_plane.get_secret(namespace, SECRET) is None
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from pullsecret.core.outcomes import Applied, Failed
-from pullsecret.settings import OnConflict
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import (
     FIELD_MANAGER,
@@ -23,6 +21,8 @@ from tests.support.refresher import (
     pull_secret,
     run,
 )
+from upsert.core.outcomes import Applied, Failed
+from upsert.settings import OnConflict
 
 
 class Place:
@@ -81,7 +81,7 @@ def test_the_secret_carries_when_it_ends_and_nothing_that_could_delete_it(place:
     place.refresh()
 
     metadata = place.secret()["metadata"]
-    assert metadata["annotations"] == {"ecr-pull-secret/expires-at": "2030-01-02T03:04:05Z"}
+    assert metadata["annotations"] == {"eks-upsert/expires-at": "2030-01-02T03:04:05Z"}
     assert not {"labels", "ownerReferences", "finalizers"} & set(metadata)
     assert [entry["manager"] for entry in metadata["managedFields"]] == [FIELD_MANAGER]
     assert [entry["operation"] for entry in metadata["managedFields"]] == ["Apply"]
@@ -146,7 +146,7 @@ def test_every_other_manager_is_named(place: Place) -> None:
     place.control_plane.request(
         "PATCH",
         f"/api/v1/namespaces/{place.namespace}/secrets/{SECRET}",
-        {"metadata": {"annotations": {"ecr-pull-secret/expires-at": "someday"}}, "data": body["data"]},
+        {"metadata": {"annotations": {"eks-upsert/expires-at": "someday"}}, "data": body["data"]},
         query={"fieldManager": "a person"},
         content_type="application/merge-patch+json",
     )
@@ -170,7 +170,7 @@ def test_the_old_password_that_kubectl_apply_left_in_an_annotation_is_removed(pl
     assert outcome.took_over_from == ("kubectl-client-side-apply",)
     assert proof(outcome) == identity(after)
     assert outcome.uid == before["metadata"]["uid"]
-    assert set(after["metadata"]["annotations"]) == {"ecr-pull-secret/expires-at"}
+    assert set(after["metadata"]["annotations"]) == {"eks-upsert/expires-at"}
     assert password_in(after) == "the-new-password"
 
 
@@ -304,7 +304,7 @@ def test_a_name_that_only_the_server_can_judge_is_judged_by_it(place: Place) -> 
 
     assert isinstance(outcome, Failed)
     assert (outcome.reason, outcome.status) == ("forbidden", 403)
-    assert "may not patch this Secret; apply cluster/refresher-rbac.yaml with the Secret's name" in outcome.remedy
+    assert "may not patch this Secret; apply rbac/refresher.yaml with the Secret's name" in outcome.remedy
 
 
 def test_the_server_answers_with_metadata_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pullsecret.core.outcomes import Applied, Failed, Skipped
-from pullsecret.errors import NoNamespaceMatches, SettingsError
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import FIELD_MANAGER, SECRET, cluster, pull_secret, run
+from upsert.core.outcomes import Applied, Failed, Skipped
+from upsert.errors import NoNamespaceMatches, SettingsError
 
 MANY = 501
 PAGE = 500

@@ -95,7 +95,7 @@ def test_it_may_remove_an_annotation_of_its_secret(call: Caller, secrets: str) -
         ("DELETE", "/api/v1/namespaces/default", {}),
         ("GET", "/api/v1/namespaces/default/configmaps", {}),
         ("GET", "/api/v1/namespaces/default/serviceaccounts", {}),
-        ("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/pull-secret-refresher", {}),
+        ("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/eks-upsert", {}),
         ("GET", "/api/v1/nodes", {}),
     ],
 )

@@ -1,4 +1,4 @@
-"""ServiceAccounts name the pull Secret, as the role of cluster/service-accounts-rbac.yaml, and lose nothing."""
+"""ServiceAccounts name the pull Secret, as the role of rbac/service-accounts.yaml, and lose nothing."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 from kubernetes.client import ApiException
 
-from pullsecret import service_accounts
-from pullsecret.adapters import kube
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.adapters.kube_service_accounts import ServiceAccountCluster
-from pullsecret.core.account_outcomes import AccountMissing, AccountOutcome, AccountPatched, AccountUnchanged
-from pullsecret.core.answers import Answer
-from pullsecret.core.outcomes import Applied, Failed
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.core.service_accounts import ServiceAccount
-from pullsecret.errors import ServiceAccountsNotListed
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import USER, Aws, invoke
 from tests.support.refresher import SECRET, settings
+from upsert import service_accounts
+from upsert.adapters import kube
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.adapters.kube_service_accounts import ServiceAccountCluster
+from upsert.core.account_outcomes import AccountMissing, AccountOutcome, AccountPatched, AccountUnchanged
+from upsert.core.answers import Answer
+from upsert.core.outcomes import Applied, Failed
+from upsert.core.sensitive import Sensitive
+from upsert.core.service_accounts import ServiceAccount
+from upsert.errors import ServiceAccountsNotListed
 
 OTHERS = [{"name": "first"}, {"name": "second"}]
 
@@ -33,7 +33,7 @@ def aws() -> Iterator[Aws]:
 
 @pytest.fixture(scope="module")
 def plane(aws: Aws) -> Iterator[ControlPlane]:
-    with ControlPlane(authentication_webhook=aws.token_review, opt_in_rbac=["service-accounts-rbac.yaml"]) as plane:
+    with ControlPlane(authentication_webhook=aws.token_review, opt_in_rbac=["service-accounts.yaml"]) as plane:
         aws.point_at(plane.endpoint, plane.ca_pem)
         yield plane
 
@@ -322,7 +322,7 @@ def test_a_name_that_the_role_does_not_hold_is_an_error_that_names_the_file(plan
 
     assert place.named() == [SECRET]
     assert isinstance(counts.error, ServiceAccountsNotListed)
-    assert "named builder (403); apply cluster/service-accounts-rbac.yaml" in str(counts.error)
+    assert "named builder (403); apply rbac/service-accounts.yaml" in str(counts.error)
 
 
 def test_a_strategic_merge_patch_would_have_lost_the_list(plane: ControlPlane, place: Place) -> None:

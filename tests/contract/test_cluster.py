@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 import pytest
 
-from pullsecret import refresh
-from pullsecret.core.answers import Answer
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import SettingsError
 from tests.support.controlplane import ControlPlane
 from tests.support.fake_cluster import FakeCluster
 from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, cluster, document, logins, pull_secret
+from upsert import refresh
+from upsert.core.answers import Answer
+from upsert.core.sensitive import Sensitive
+from upsert.errors import SettingsError
 
 
 class Side(Protocol):

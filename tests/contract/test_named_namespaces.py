@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from pullsecret import refresh
 from tests.support.controlplane import ControlPlane
 from tests.support.fake_cluster import FakeCluster
 from tests.support.refresher import cluster
+from upsert import refresh
 
 NAMES = ("named-a", "named-b")
 

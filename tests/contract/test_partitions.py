@@ -9,9 +9,9 @@ import botocore.session
 import pytest
 from botocore.loaders import create_loader
 
-from pullsecret.core.registries import Registry, dns_suffix
-from pullsecret.errors import SettingsError
-from pullsecret.settings import load
+from upsert.core.registries import Registry, dns_suffix
+from upsert.errors import SettingsError
+from upsert.settings import load
 
 
 @cache

@@ -10,12 +10,12 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pullsecret.adapters import aws, ecr
-from pullsecret.core.registries import PublicRegistry, Registry
-from pullsecret.errors import RegistryError, SettingsError
-from pullsecret.settings import load
 from tests.support.ecr_standin import EcrStandin, new_password
 from tests.support.standin import Reply, Request, Standin
+from upsert.adapters import aws, ecr
+from upsert.core.registries import PublicRegistry, Registry
+from upsert.errors import RegistryError, SettingsError
+from upsert.settings import load
 
 ROLE = "arn:aws:iam::210987654321:role/pull"
 OTHER_ROLE = "arn:aws:iam::310987654321:role/pull"

@@ -57,7 +57,7 @@ def _alarms(box: Any, states: list[tuple[str, str]], top: float) -> None:
     for index, (name, state) in enumerate(states):
         x = 0.008 + index * 0.985 / len(states)
         box.scatter([x + 0.008], [top * 0.55], s=42, color=_STATES[state], marker="s")
-        box.text(x + 0.018, top * 0.55, name.removeprefix("pull-secret-refresher-"), va="center")
+        box.text(x + 0.018, top * 0.55, name.removeprefix("eks-upsert-"), va="center")
 
 
 def _table(box: Any, widget: dict[str, Any], top: float) -> None:

@@ -66,7 +66,7 @@ def play(world: World, tell: Tell) -> Story:
             f"{record['namespace']}: {record['change']}"
             + (f", taken over from {', '.join(record['took_over_from'])}" if record["took_over_from"] else "")
             for record in refreshed.run.records
-            if record.get("message") == "namespace.applied"
+            if record.get("message") == "object.applied"
         ],
     )
     story.refreshed = _look(world)

@@ -46,14 +46,14 @@ def layer_files(artifact: Artifact) -> dict[str, bytes]:
 
 
 def test_the_handler_imports_from_the_artifact_alone_with_an_empty_environment(artifact: Artifact) -> None:
-    run_inside(artifact, "from pullsecret.handlers.refresh import handler; assert callable(handler)")
+    run_inside(artifact, "from upsert.handlers.refresh import handler; assert callable(handler)")
 
 
 def test_every_package_of_the_layer_is_imported(artifact: Artifact) -> None:
     # By the audit hook and not by sys.modules, from which the kubernetes packages are taken away again.
     code = (
         "import json; seen = set(); sys.addaudithook(lambda event, of: event == 'import' and seen.add(of[0]))\n"
-        "import pullsecret.handlers.refresh, pullsecret.handlers.adopt\n"
+        "import upsert.handlers.refresh, upsert.handlers.adopt\n"
         "print(json.dumps([name.partition('.')[0] for name in seen]))"
     )
     imported = set(json.loads(run_inside(artifact, code)))

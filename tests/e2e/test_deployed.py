@@ -86,7 +86,7 @@ def test_the_log_proves_each_uid_and_resource_version(world: World) -> None:
     logged = {
         record["namespace"]: (record["uid"], record["resource_version"])
         for record in records
-        if record.get("message") == "namespace.applied"
+        if record.get("message") == "object.applied"
     }
     secrets = {name: secret_in(world, name)["metadata"] for name in NAMESPACES}
     assert logged == {name: (found["uid"], found["resourceVersion"]) for name, found in secrets.items()}
@@ -176,7 +176,7 @@ def case(name: str, broken: Broken, error: str, clue: str, request_event: Any = 
 
 STOPPED = [
     case("no access entry", lambda world: world.access_entry(None), "Unauthorized", "access entry"),
-    case("no RBAC", lambda world: world.access_entry([]), "ListForbidden", "refresher-rbac.yaml"),
+    case("no RBAC", lambda world: world.access_entry([]), "ListForbidden", "refresher.yaml"),
     case("no IAM for ECR", lambda world: world.without_permission(ECR_ACTION), "RegistryError", ECR_ACTION),
     case("no IAM for EKS", lambda world: world.without_permission(EKS_ACTION), "ClusterAccessDenied", EKS_ACTION),
     case("a foreign token", lambda world: world.ecr.answering(ecr_standin.foreign_token), "RegistryError", "AWS:"),

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pullsecret.adapters.aws import SESSION_NAME
 from tests.cluster.test_audit_trigger import Subscription
 from tests.support.audit import AuditLog
 from tests.support.fleet import (
@@ -22,6 +21,7 @@ from tests.support.fleet import (
     Fleet,
     Site,
 )
+from upsert.adapters.aws import SESSION_NAME
 
 SECRET = "aws-ecr-token"
 NAMESPACES = ("team-blue", "team-green")
@@ -139,7 +139,7 @@ def test_one_cluster_of_the_fleet_can_be_refreshed_by_hand(fleet: Fleet) -> None
     assert answer.payload["applied"] == 1
     assert password_in(fleet, MEMBER, "team-blue") == fleet.ecr.passwords[-1]
     assert {site: password_in(fleet, site, "team-green") for site in SITES} == before
-    assert {record["cluster"] for record in answer.run.records if record.get("message") == "namespace.applied"} == {
+    assert {record["cluster"] for record in answer.run.records if record.get("message") == "object.applied"} == {
         MEMBER.name
     }
 

@@ -51,7 +51,7 @@ def test_every_shipped_event_gets_as_far_as_asking_aws(artifact: Artifact, name:
             "EXTRA_REGISTRIES_SECRET": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:registries-AbCdEf",
         }
         function = "adopt" if name.startswith("adopt-") else "refresh"
-        with Runtime(artifact, environment=environment, handler=f"pullsecret.handlers.{function}.handler") as runtime:
+        with Runtime(artifact, environment=environment, handler=f"upsert.handlers.{function}.handler") as runtime:
             answer = runtime.invoke(event(name)).payload
     assert "EndpointConnectionError" in answer["errorMessage"]
 

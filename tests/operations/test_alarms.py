@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pullsecret.telemetry import METRICS_NAMESPACE
 from tests.support.alarms import ALARM, OK, UNKNOWN, Point, history, lambda_points, points_of, state
 from tests.support.invocation import CLUSTER
 from tests.support.recording import Recording, Run
 from tests.support.template import Stack
+from upsert.telemetry import METRICS_NAMESPACE
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FUNCTION = "RefreshFunction"

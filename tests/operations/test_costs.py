@@ -41,13 +41,13 @@ def test_the_three_sizes_are_there() -> None:
 
 
 def test_a_namespaces_record_is_no_longer_than_the_formula_says(recording: Recording) -> None:
-    lines = [line for line in recording.lines if '"message": "namespace.applied"' in line]
+    lines = [line for line in recording.lines if '"message": "object.applied"' in line]
     # Names of a usual length, in place of the short ones of the recording.
     longer = len("production-eu-1") - len("test") + len("customer-portal") - len("web")
     assert sum(map(len, lines)) / len(lines) + longer + ADDED_PER_RECORD <= BYTES_PER_NAMESPACE
 
 
 def test_the_rest_of_a_run_is_no_longer_than_the_formula_says(recording: Recording) -> None:
-    rest = [line for line in recording.named("clean").seen.output.splitlines() if "namespace.applied" not in line]
+    rest = [line for line in recording.named("clean").seen.output.splitlines() if "object.applied" not in line]
     lambdas_own = 3 * 150
     assert sum(len(line) + ADDED_PER_RECORD for line in rest) + lambdas_own <= BYTES_PER_RUN

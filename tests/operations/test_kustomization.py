@@ -7,7 +7,7 @@ import yaml
 
 from tests.support.controlplane import ControlPlane
 
-CLUSTER = Path(__file__).parents[2] / "cluster"
+CLUSTER = Path(__file__).parents[2] / "rbac"
 
 
 def built(control_plane: ControlPlane, folder: Path) -> list[dict[str, Any]]:
@@ -19,7 +19,7 @@ def by_name(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_it_is_the_role_and_the_binding_of_the_refresher_and_nothing_else(control_plane: ControlPlane) -> None:
-    shipped = list(yaml.safe_load_all((CLUSTER / "refresher-rbac.yaml").read_text()))
+    shipped = list(yaml.safe_load_all((CLUSTER / "refresher.yaml").read_text()))
     assert by_name(built(control_plane, CLUSTER)) == by_name(shipped)
 
 
@@ -34,9 +34,9 @@ def test_the_patch_that_its_comment_shows_gives_the_secret_another_name(
     comment = [line.removeprefix("#") for line in (CLUSTER / "kustomization.yaml").read_text().splitlines()]
     start = next(index for index, line in enumerate(comment) if line.startswith("   resources:"))
     shown = "\n".join(comment[start : comment.index("", start)])
-    base = tmp_path / "pull-secret-refresher" / "cluster"
+    base = tmp_path / "eks-upsert" / "rbac"
     base.mkdir(parents=True)
-    for file in ("kustomization.yaml", "refresher-rbac.yaml"):
+    for file in ("kustomization.yaml", "refresher.yaml"):
         (base / file).write_text((CLUSTER / file).read_text())
     own = tmp_path / "own"
     own.mkdir()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pullsecret.errors import InternalError, PullSecretError, SettingsError
-from pullsecret.settings import Settings
 from tests.support.invocation import Aws, invoke
+from upsert.errors import InternalError, SettingsError, UpsertError
+from upsert.settings import Settings
 
 EXAMPLES = 300
 
@@ -55,7 +55,7 @@ def test_bad_input_is_an_error_of_ours_that_names_the_field_and_nothing_is_calle
     calls = len(aws.ecr.calls)
     seen = invoke(aws, {} if event is None else event, **environment)  # type: ignore[arg-type] # names of variables
     kinds[type(seen.error).__name__] += 1
-    assert isinstance(seen.error, PullSecretError)
+    assert isinstance(seen.error, UpsertError)
     assert not isinstance(seen.error, InternalError), seen.error
     if isinstance(seen.error, SettingsError):
         assert len(aws.ecr.calls) == calls

@@ -16,14 +16,6 @@ from typing import Any
 
 import pytest
 
-from pullsecret import telemetry
-from pullsecret.adapters import ecr, kube
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.core import docker_config, manifest
-from pullsecret.core.docker_config import Login
-from pullsecret.core.redaction import Redactor
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.handlers import refresh as handlers
 from tests.support import ecr_standin, refresher
 from tests.support.canary import Canary, encodings, told_by, told_by_object
 from tests.support.certificates import make_serving_certificate
@@ -32,6 +24,14 @@ from tests.support.ecr_standin import new_password
 from tests.support.faults import Fault, FaultProxy, Passage
 from tests.support.invocation import SECRET_KEY, SESSION_TOKEN, Aws, Seen, canary, invoke
 from tests.support.standin import Reply, Request, Standin
+from upsert import telemetry
+from upsert.adapters import ecr, kube
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.core import docker_config, manifest
+from upsert.core.docker_config import Login
+from upsert.core.redaction import Redactor
+from upsert.core.sensitive import Sensitive
+from upsert.handlers import refresh as handlers
 
 NAMESPACE = "team-a"
 LAST_APPLIED = manifest.LAST_APPLIED
@@ -287,9 +287,9 @@ def test_a_bug_at_one_namespace_is_named_by_its_place_and_says_no_secret(
     monkeypatch.setattr(kube.Cluster, "apply", broken_apply)
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
-    (failed,) = seen.named("namespace.failed")
+    (failed,) = seen.named("object.failed")
     assert failed["reason"] == "internal"
-    assert failed["remedy"].startswith("RuntimeError at pullsecret.refresh:")
+    assert failed["remedy"].startswith("RuntimeError at upsert.refresh:")
 
 
 def broken_logins(*_: Any) -> ecr.Logins:
@@ -308,7 +308,7 @@ def test_a_bug_that_stops_the_run_is_named_by_its_place_and_says_no_secret(
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
     assert type(seen.error).__name__ == "InternalError"
-    assert str(seen.error).startswith("RuntimeError at pullsecret.handlers.refresh:")
+    assert str(seen.error).startswith("RuntimeError at upsert.handlers.refresh:")
     assert seen.named("refresh.stopped")[0]["error"] == "InternalError"
 
 

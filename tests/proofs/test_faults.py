@@ -9,10 +9,6 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from pullsecret.adapters import kube
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.core.outcomes import Applied, Failed
-from pullsecret.core.sensitive import Sensitive
 from tests.proofs.conftest import Crowd
 from tests.support import refresher
 from tests.support.audit import AuditEvent, AuditLog
@@ -20,6 +16,10 @@ from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
 from tests.support.faults import PASSING, WRITTEN_BUT_LOST, Choice, Fault, FaultProxy, Passage, seeded
 from tests.support.refresher import SECRET, Run
+from upsert.adapters import kube
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.core.outcomes import Applied, Failed
+from upsert.core.sensitive import Sensitive
 
 SEED = 20261130
 SHARE = 0.2

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pullsecret.adapters import kube
 from tests.proofs.conftest import Crowd
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
@@ -16,6 +15,7 @@ from tests.support.faults import Fault, FaultProxy
 from tests.support.invocation import Aws, Seen, canary, invoke
 from tests.support.refresher import SECRET
 from tests.support.standin import Reply, Request, Standin
+from upsert.adapters import kube
 
 LABEL = "hostile-webhook"
 
@@ -104,8 +104,8 @@ def test_an_admission_webhook_that_quotes_the_secret_is_not_quoted(aws: Aws, pla
         plane.remove_namespace(name)
     print(f"\nproof: hostile webhook: reasons={seen.reasons} strings searched for={searched} leaks=0")
     assert seen.reasons == {name: reason for name, reason in names.items() if reason}
-    assert [record["namespace"] for record in seen.named("namespace.applied")] == ["warns-0000"]
-    for record in seen.named("namespace.failed"):
+    assert [record["namespace"] for record in seen.named("object.applied")] == ["warns-0000"]
+    for record in seen.named("object.failed"):
         if record["namespace"] == "denies-0000":
             assert "an admission webhook refused the Secret" in record["remedy"]
 

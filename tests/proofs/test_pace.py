@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pullsecret.adapters.pace import Pace
+from upsert.adapters.pace import Pace
 
 
 class Clock:

@@ -9,10 +9,10 @@ from typing import Self
 
 import urllib3
 
-from pullsecret import refresh as refresh_use_case
-from pullsecret.adapters.transport import trust
-from pullsecret.settings import Request
 from tests.support import refresher
+from upsert import refresh as refresh_use_case
+from upsert.adapters.transport import trust
+from upsert.settings import Request
 
 
 @dataclass(frozen=True)

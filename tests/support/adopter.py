@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pullsecret import adopt
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.adapters.kube_adopter import Adopter
-from pullsecret.core.adoption import Result, lines_of
-from pullsecret.core.docker_config import Login, basic_auth
-from pullsecret.core.manifest import DATA_KEY, SECRET_TYPE
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.settings import Action, Adoption
 from tests.support import refresher
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import HOST, SECRET, Logins
+from upsert import adopt
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.adapters.kube_adopter import Adopter
+from upsert.core.adoption import Result, lines_of
+from upsert.core.docker_config import Login, basic_auth
+from upsert.core.manifest import DATA_KEY, SECRET_TYPE
+from upsert.core.sensitive import Sensitive
+from upsert.settings import Action, Adoption
 
 ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:registries-AbCdEf"
 # Of other lengths than the next login, so that lines with lengths can be told apart.
@@ -107,7 +107,7 @@ def allowed(control_plane: ControlPlane, verb: str, resource: str, **attributes:
         {
             "spec": {
                 "user": "adopter",
-                "groups": ["pull-secret-adopter"],
+                "groups": ["eks-upsert-adopter"],
                 "resourceAttributes": {"verb": verb, "resource": resource, **attributes},
             }
         },

@@ -128,7 +128,7 @@ def _key() -> str:
 
 def _cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "pull-secret-refresher" / "controlplane"
+    return Path(home) / "eks-upsert" / "controlplane"
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import pytest
 from botocore.config import Config
 from botocore.loaders import create_loader
 
-from pullsecret.adapters import aws
 from tests.support.standin import Reply, Request
+from upsert.adapters import aws
 
 ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

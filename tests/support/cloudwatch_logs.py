@@ -30,7 +30,7 @@ def batch(lines: Sequence[str], kind: str = "DATA_MESSAGE") -> dict[str, Any]:
         "owner": "123456789012",
         "logGroup": LOG_GROUP,
         "logStream": "kube-apiserver-audit-0123456789abcdef0123456789abcdef",
-        "subscriptionFilters": ["pull-secret-refresher"],
+        "subscriptionFilters": ["eks-upsert"],
         "logEvents": [
             {"id": f"{index:056d}", "timestamp": 1796022000000 + index, "message": line}
             for index, line in enumerate(lines)

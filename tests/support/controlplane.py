@@ -30,14 +30,14 @@ REPOSITORY = Path(__file__).parents[2]
 GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "admin": ("system:masters",),
-        "refresher": ("pull-secret-refresher",),
-        "adopter": ("pull-secret-adopter",),
+        "refresher": ("eks-upsert",),
+        "adopter": ("eks-upsert-adopter",),
         "outsider": (),
     }
 )
 
 # What a cluster's admin applies only for a feature that is off by default.
-OPT_IN_RBAC = frozenset({"service-accounts-rbac.yaml"})
+OPT_IN_RBAC = frozenset({"service-accounts.yaml"})
 
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
@@ -306,7 +306,7 @@ class ControlPlane:
         return found >= _SYSTEM_NAMESPACES
 
     def _apply_rbac(self) -> None:
-        files = sorted((REPOSITORY / "cluster").glob("*-rbac.yaml"))
+        files = sorted(file for file in (REPOSITORY / "rbac").glob("*.yaml") if file.name != "kustomization.yaml")
         shipped = [file.read_text() for file in files if file.name not in self._left_out_rbac]
         self.apply_yaml("\n---\n".join([*shipped, yaml.safe_dump_all(_SENTINEL)]))
         review = {

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pullsecret.core.answers import Answer
-from pullsecret.core.manifest import FIELD_MANAGER, LAST_APPLIED
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import SettingsError
+from upsert.core.answers import Answer
+from upsert.core.manifest import FIELD_MANAGER, LAST_APPLIED
+from upsert.core.sensitive import Sensitive
+from upsert.errors import SettingsError
 
 # A manager that applies and one of the same name that updates are two.
 _APPLIER = (FIELD_MANAGER, "Apply")

@@ -20,7 +20,7 @@ from tests.support.world import CLUSTER, GROUP, World
 
 OTHER_ACCOUNT = "210987654321"
 BUCKET, KEY = "fleet-of-the-tests", "fleet.json"
-MEMBER_ROLE = "pull-secret-refresher"
+MEMBER_ROLE = "eks-upsert"
 AUDIT_LOG_GROUP = f"/aws/eks/{CLUSTER}/cluster"
 
 # The emulator takes an account's number for its root user's key.

@@ -17,16 +17,16 @@ from typing import Any, Self
 
 import pytest
 
-from pullsecret.handlers import refresh
-from pullsecret.telemetry import SERVICE, Telemetry
 from tests.support.canary import Canary, told_by, told_by_object
 from tests.support.ecr_standin import ACCOUNT, EcrStandin, new_password
 from tests.support.standin import Reply, Request, Standin
+from upsert.handlers import refresh
+from upsert.telemetry import SERVICE, Telemetry
 
 REGION = "eu-central-1"
 CLUSTER = "test"
 USER = "refresher"
-GROUP = "pull-secret-refresher"
+GROUP = "eks-upsert"
 HOST = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
 SECRET_KEY = "oXm3yTq8WkZr5vBnC1sLh7JdF2gPa9UeQ4iRt6Yw"
 SESSION_TOKEN = base64.b64encode(b"session " + bytes(range(33, 120)) * 3).decode()
@@ -75,7 +75,7 @@ class Seen:
         return {
             record["namespace"]: record["reason"]
             for record in self.records
-            if record.get("message") in ("namespace.failed", "namespace.skipped")
+            if record.get("message") in ("object.failed", "object.skipped")
         }
 
     @property

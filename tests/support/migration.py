@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.world import CLUSTER, STACK, World
 
-GROUP = "pull-secret-adopter"
+GROUP = "eks-upsert-adopter"
 
 
 class DeployedAdopter:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from pullsecret import refresh
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.adapters.kube import Cluster
-from pullsecret.core import docker_config, manifest
-from pullsecret.core.docker_config import Login
-from pullsecret.core.outcomes import Outcome
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.settings import Request, Settings, load
 from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import new_password
+from upsert import refresh
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.adapters.kube import Cluster
+from upsert.core import docker_config, manifest
+from upsert.core.docker_config import Login
+from upsert.core.outcomes import Outcome
+from upsert.core.sensitive import Sensitive
+from upsert.settings import Request, Settings, load
 
 SECRET = "aws-ecr-token"
 HOST = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"

@@ -57,7 +57,7 @@ class Runtime:
         self,
         artifact: Artifact,
         *,
-        handler: str = "pullsecret.handlers.refresh.handler",
+        handler: str = "upsert.handlers.refresh.handler",
         environment: Mapping[str, str] | None = None,
         timeout_s: int = 30,
     ) -> None:

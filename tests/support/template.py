@@ -13,7 +13,7 @@ PSEUDO_PARAMETERS = {
     "AWS::AccountId": "123456789012",
     "AWS::Partition": "aws",
     "AWS::Region": "eu-central-1",
-    "AWS::StackName": "pull-secret-refresher",
+    "AWS::StackName": "eks-upsert",
 }
 
 _DROPPED = object()

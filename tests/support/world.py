@@ -29,8 +29,8 @@ from tests.support.ecr_standin import EcrStandin
 from tests.support.ministack import MiniStack
 
 CLUSTER = "demo"
-STACK = "pull-secret-refresher"
-GROUP = "pull-secret-refresher"
+STACK = "eks-upsert"
+GROUP = "eks-upsert"
 
 Step = Callable[[str], AbstractContextManager[object]]
 """Shows that something long is going on, from entering to leaving."""

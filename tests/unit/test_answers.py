@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core import answers
-from pullsecret.core.answers import Answer
+from upsert.core import answers
+from upsert.core.answers import Answer
 
 SECRET = "QVdTOmEtcGFzc3dvcmQtdGhhdC1ub2JvZHktbWF5LXNlZQ=="
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

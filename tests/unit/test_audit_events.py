@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core.audit_events import NotABatch, affected
 from tests.support.cloudwatch_logs import LOG_GROUP, FilterPattern, batch
 from tests.support.template import Stack
+from upsert.core.audit_events import NotABatch, affected
 
 RECORDED = (Path(__file__).parents[1] / "data" / "audit-events.jsonl").read_text().splitlines()
 SECRET = "aws-ecr-token"

@@ -4,8 +4,8 @@ import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from pullsecret.adapters.eks import BearerTokens
-from pullsecret.core.sensitive import Sensitive
+from upsert.adapters.eks import BearerTokens
+from upsert.core.sensitive import Sensitive
 
 WORKERS = 16
 

@@ -6,9 +6,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core import docker_config
-from pullsecret.core.docker_config import Login
-from pullsecret.core.sensitive import Sensitive
+from upsert.core import docker_config
+from upsert.core.docker_config import Login
+from upsert.core.sensitive import Sensitive
 
 HOSTS = st.from_regex(r"[a-z0-9]{1,12}(\.[a-z0-9]{1,12}){1,3}(:[0-9]{2,5})?", fullmatch=True)
 PASSWORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)

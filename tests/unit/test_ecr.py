@@ -7,13 +7,13 @@ from typing import Any
 import boto3
 import pytest
 
-from pullsecret.adapters import ecr
-from pullsecret.core.registries import Registry
-from pullsecret.errors import RegistryError
 from tests.support import ecr_standin
 from tests.support.aws import SESSION_TOKEN, aws_session, role_credentials, without_retries
 from tests.support.ecr_standin import EcrStandin
 from tests.support.standin import Reply, Request, Standin
+from upsert.adapters import ecr
+from upsert.core.registries import Registry
+from upsert.errors import RegistryError
 
 REGION = "eu-central-1"
 ROLE = "arn:aws:iam::210987654321:role/pull"
@@ -83,7 +83,7 @@ def test_each_role_gets_a_token_of_its_own(
 
     assumed = [request.body.decode() for request in sts.requests]
     assert len(assumed) == 2
-    assert all("Action=AssumeRole" in body and "RoleSessionName=pull-secret-refresher" in body for body in assumed)
+    assert all("Action=AssumeRole" in body and "RoleSessionName=eks-upsert" in body for body in assumed)
     passwords = [login.password.reveal() for login in granted.entries]
     assert passwords[1] == passwords[3]
     assert len(set(passwords)) == len(standin.calls) == 3

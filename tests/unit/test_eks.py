@@ -9,9 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 import boto3
 import pytest
 
-from pullsecret.adapters import eks
-from pullsecret.adapters.eks import ClusterAccess
-from pullsecret.errors import (
+from tests.support.aws import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, aws_session, described, refused, without_retries
+from tests.support.standin import Reply, Request, Standin
+from upsert.adapters import eks
+from upsert.adapters.eks import ClusterAccess
+from upsert.errors import (
     ClusterAccessDenied,
     ClusterError,
     ClusterNotActive,
@@ -19,8 +21,6 @@ from pullsecret.errors import (
     ClusterNotTrusted,
     ClusterUnreachable,
 )
-from tests.support.aws import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, aws_session, described, refused, without_retries
-from tests.support.standin import Reply, Request, Standin
 
 REGION = "eu-central-1"
 ENDPOINT = "https://0123456789ABCDEF.gr7.eu-central-1.eks.amazonaws.com"

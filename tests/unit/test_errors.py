@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from pullsecret import errors
-from pullsecret.errors import PullSecretError, SettingsError
+from upsert import errors
+from upsert.errors import SettingsError, UpsertError
 
 
 def drawn() -> dict[str, str]:
@@ -22,9 +22,9 @@ def drawn() -> dict[str, str]:
 
 def test_the_drawing_is_the_tree() -> None:
     real = {
-        name: "" if thing is PullSecretError else thing.__mro__[1].__name__
+        name: "" if thing is UpsertError else thing.__mro__[1].__name__
         for name, thing in vars(errors).items()
-        if isinstance(thing, type) and issubclass(thing, PullSecretError)
+        if isinstance(thing, type) and issubclass(thing, UpsertError)
     }
 
     assert drawn() == real
@@ -37,6 +37,6 @@ def test_a_settings_error_holds_each_problem_and_says_all() -> None:
     assert str(error) == "ONE: wrong; TWO: wrong"
 
 
-@pytest.mark.parametrize("name", sorted(set(drawn()) - {"PullSecretError"}))
+@pytest.mark.parametrize("name", sorted(set(drawn()) - {"UpsertError"}))
 def test_every_error_says_what_it_is_in_its_docstring(name: str) -> None:
     assert (getattr(errors, name).__doc__ or "").strip().endswith(".")

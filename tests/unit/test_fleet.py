@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from pullsecret.errors import SettingsError
-from pullsecret.settings import OneOfFleet, Request, load
 from tests.support.template import Stack, _Loader
+from upsert.errors import SettingsError
+from upsert.settings import OneOfFleet, Request, load
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {"CLUSTER_NAME": "home", "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]'}
-ROLE = "arn:aws:iam::210987654321:role/pull-secret-refresher"
-FLEET = {"ClusterName": "demo", "FleetBucket": "lists", "FleetRoleArns": "arn:aws:iam::*:role/pull-secret-refresher"}
+ROLE = "arn:aws:iam::210987654321:role/eks-upsert"
+FLEET = {"ClusterName": "demo", "FleetBucket": "lists", "FleetRoleArns": "arn:aws:iam::*:role/eks-upsert"}
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_the_state_machine_may_do_this_and_nothing_else() -> None:
     assert {(str(one["Action"]), str(one["Resource"])) for one in policy["Statement"]} == {
         ("lambda:InvokeFunction", "RefreshFunction.Arn"),
         ("s3:GetObject", "arn:aws:s3:::lists/fleet.json"),
-        ("states:StartExecution", f"{base}:stateMachine:pull-secret-refresher-fleet"),
+        ("states:StartExecution", f"{base}:stateMachine:eks-upsert-fleet"),
         (
             "['states:DescribeExecution', 'states:StopExecution']",
-            f"['{base}:execution:pull-secret-refresher-fleet:*', '{base}:execution:pull-secret-refresher-fleet/*']",
+            f"['{base}:execution:eks-upsert-fleet:*', '{base}:execution:eks-upsert-fleet/*']",
         ),
     }
 
@@ -150,7 +150,7 @@ def test_the_function_may_reach_the_fleet_only_if_there_is_one() -> None:
     assert not {"FindFleet", "FleetAccounts"} & set(statements(ClusterName="demo"))
     assert "FleetAccounts" not in statements(ClusterName="demo", FleetBucket="lists")
     fleet = statements(**FLEET)
-    assert fleet["FleetAccounts"]["Resource"] == ["arn:aws:iam::*:role/pull-secret-refresher"]
+    assert fleet["FleetAccounts"]["Resource"] == ["arn:aws:iam::*:role/eks-upsert"]
     assert fleet["FindFleet"]["Resource"] == "arn:aws:eks:*:123456789012:cluster/*"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
-HANDLERS = sorted(path.stem for path in (FUNCTIONS / "pullsecret" / "handlers").glob("[!_]*.py"))
+HANDLERS = sorted(path.stem for path in (FUNCTIONS / "upsert" / "handlers").glob("[!_]*.py"))
 
 IMPORT = """
 import socket, sys
@@ -16,7 +16,7 @@ sys.path[:0] = {paths!r}
 def refuse(*_):
     raise AssertionError("called out while importing")
 socket.socket.connect = socket.getaddrinfo = refuse
-from pullsecret.handlers.{name} import handler
+from upsert.handlers.{name} import handler
 assert callable(handler)
 """
 

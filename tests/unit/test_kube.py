@@ -11,13 +11,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pullsecret.adapters import kube
-from pullsecret.adapters.eks import BearerTokens, ClusterAccess
-from pullsecret.adapters.kube import Cluster
-from pullsecret.core import answers
-from pullsecret.core.answers import Answer
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import (
+from tests.support.certificates import ServingCertificate, make_serving_certificate
+from tests.support.refresher import SECRET, connect
+from tests.support.standin import Reply, Request, Standin
+from upsert.adapters import kube
+from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert.adapters.kube import Cluster
+from upsert.core import answers
+from upsert.core.answers import Answer
+from upsert.core.sensitive import Sensitive
+from upsert.errors import (
     ClusterError,
     ClusterNotTrusted,
     ClusterUnreachable,
@@ -26,9 +29,6 @@ from pullsecret.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
-from tests.support.certificates import ServingCertificate, make_serving_certificate
-from tests.support.refresher import SECRET, connect
-from tests.support.standin import Reply, Request, Standin
 
 MANIFEST = Sensitive(b'{"kind":"Secret"}')
 APPLIED = Reply(200, {"kind": "PartialObjectMetadata", "metadata": {"uid": "u-1", "resourceVersion": "7"}})
@@ -102,9 +102,9 @@ def page(*names: str, token: str = "") -> Reply:
 @pytest.mark.parametrize(
     ("force", "dry_run", "query"),
     [
-        (False, False, {"fieldManager": ["ecr-pull-secret"], "force": ["false"]}),
-        (True, False, {"fieldManager": ["ecr-pull-secret"], "force": ["true"]}),
-        (False, True, {"fieldManager": ["ecr-pull-secret"], "force": ["false"], "dryRun": ["All"]}),
+        (False, False, {"fieldManager": ["eks-upsert"], "force": ["false"]}),
+        (True, False, {"fieldManager": ["eks-upsert"], "force": ["true"]}),
+        (False, True, {"fieldManager": ["eks-upsert"], "force": ["false"], "dryRun": ["All"]}),
     ],
 )
 def test_an_apply_is_this_request(serve: Serve, force: bool, dry_run: bool, query: dict[str, list[str]]) -> None:
@@ -121,7 +121,7 @@ def test_an_apply_is_this_request(serve: Serve, force: bool, dry_run: bool, quer
     assert request.headers["Content-Type"] == "application/apply-patch+yaml"
     assert request.headers["Accept"] == METADATA
     assert request.headers["Authorization"] == "Bearer a-bearer-token"
-    assert request.headers["User-Agent"] == "ecr-pull-secret"
+    assert request.headers["User-Agent"] == "eks-upsert"
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -174,8 +174,8 @@ def test_a_list_that_expires_again_and_again_is_an_error(serve: Serve) -> None:
     [
         (status(400, reason="BadRequest"), SettingsError, "NAMESPACE_SELECTOR: the API server does not under", 1),
         (status(401), Unauthorized, "does not accept the function's role (401); create its access entry", 2),
-        (Reply(401, b"<html>"), Unauthorized, "with the Kubernetes group pull-secret-refresher", 2),
-        (status(403), ListForbidden, "lets it not list namespaces (403); apply cluster/refresher-rbac.yaml", 1),
+        (Reply(401, b"<html>"), Unauthorized, "with the Kubernetes group eks-upsert", 2),
+        (status(403), ListForbidden, "lets it not list namespaces (403); apply rbac/refresher.yaml", 1),
         (Reply(403, b"<html>"), ListForbidden, "lets it not list namespaces (403)", 1),
         (Reply(404, b"<html>"), UnexpectedAnswer, "answered the list of namespaces with status 404, not with what", 1),
         (Reply(302, headers={"Location": "https://login.example"}), UnexpectedAnswer, "with status 302, not with", 1),

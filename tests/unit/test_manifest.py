@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pullsecret.core import manifest
-from pullsecret.core.manifest import Payload
-from pullsecret.core.sensitive import Sensitive
+from upsert.core import manifest
+from upsert.core.manifest import Payload
+from upsert.core.sensitive import Sensitive
 
 NOON = datetime(2030, 1, 2, 12, 0, 0, 999999, tzinfo=UTC)
 CONFIG = Sensitive(b'{"auths":{}}')
@@ -19,7 +19,7 @@ def test_the_bytes_are_these() -> None:
 
     assert manifest.render(payload).reveal() == (
         b'{"apiVersion":"v1","kind":"Secret","metadata":{"name":"aws-ecr-token",'
-        b'"annotations":{"ecr-pull-secret/expires-at":"2030-01-02T12:00:00Z"}},'
+        b'"annotations":{"eks-upsert/expires-at":"2030-01-02T12:00:00Z"}},'
         b'"type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"eyJhdXRocyI6e319"}}'
     )
 
@@ -29,7 +29,7 @@ def test_nothing_else_is_claimed() -> None:
 
     assert set(document) == {"apiVersion", "kind", "metadata", "type", "data"}
     assert set(document["metadata"]) == {"name", "annotations"}, "no labels, ownerReferences, finalizers or namespace"
-    assert set(document["metadata"]["annotations"]) == {"ecr-pull-secret/expires-at"}
+    assert set(document["metadata"]["annotations"]) == {"eks-upsert/expires-at"}
     assert set(document["data"]) == {".dockerconfigjson"}
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core import namespaces
-from pullsecret.errors import NoNamespaceMatches
+from upsert.core import namespaces
+from upsert.errors import NoNamespaceMatches
 
 EXISTING = ("default", "kube-system", "team-a", "team-a-old", "team-b")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pullsecret.core import outcomes
-from pullsecret.core.answers import Answer
-from pullsecret.core.outcomes import Applied, Failed, Skipped
+from upsert.core import outcomes
+from upsert.core.answers import Answer
+from upsert.core.outcomes import Applied, Failed, Skipped
 
 CONFLICT = (("FieldManagerConflict", ""),)
 WROTE_NOTHING_NEW = "the Secret holds the old or the new value"
@@ -44,12 +44,12 @@ def test_a_namespace_that_goes_away_is_skipped(answer: Answer, reason: str) -> N
         (
             Answer(403, missing_verb="patch"),
             "forbidden",
-            "may not patch this Secret; apply cluster/refresher-rbac.yaml",
+            "may not patch this Secret; apply rbac/refresher.yaml",
         ),
         (Answer(403, missing_verb="create"), "forbidden", "may not create this Secret; apply cluster/refresher-rbac"),
         (Answer(403, over_quota=True), "forbidden", "ResourceQuota for Secrets is full; raise it, or remove a Secret"),
-        (Answer(403, denied_by_webhook=True), "forbidden", "ask its owner to let the field manager ecr-pull-secret"),
-        (Answer(403), "forbidden", "check its admission policies and cluster/refresher-rbac.yaml"),
+        (Answer(403, denied_by_webhook=True), "forbidden", "ask its owner to let the field manager eks-upsert"),
+        (Answer(403), "forbidden", "check its admission policies and rbac/refresher.yaml"),
         (Answer(404, trouble="unreadable"), "unreadable", "look for a proxy or load balancer that answers"),
         (Answer(404, kind="secrets", reason="NotFound"), "rejected", "status 404 (NotFound)"),
         (Answer(409, causes=CONFLICT, managers=("argocd", "helm")), "contested", "argocd, helm writes this Secret too"),

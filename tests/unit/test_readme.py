@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pullsecret import telemetry
-from pullsecret.core.outcomes import Applied
-from pullsecret.refresh import Report
 from tests.support import template
 from tests.support.refresher import EXPIRES_AT, settings
+from upsert import telemetry
+from upsert.core.outcomes import Applied
+from upsert.refresh import Report
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 TEMPLATE = yaml.load(template.FILE.read_text(), template._Loader)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core import docker_config, manifest
-from pullsecret.core.redaction import Redactor
-from pullsecret.core.sensitive import Sensitive
 from tests.support.ecr_standin import new_password
 from tests.support.refresher import EXPIRES_AT, logins
+from upsert.core import docker_config, manifest
+from upsert.core.redaction import Redactor
+from upsert.core.sensitive import Sensitive
 
 FOUND_FROM = 23
 PASSWORD = new_password()
@@ -21,10 +21,10 @@ ORDINARY = [
     "",
     "x",
     "team-a",
-    '{"level": "INFO", "message": "namespace.applied", "namespace": "team-a", "secret": "aws-ecr-token"}',
+    '{"level": "INFO", "message": "object.applied", "namespace": "team-a", "secret": "aws-ecr-token"}',
     '{"uid": "0d6e0f9e-2a62-4a3c-9d0c-0a9b4ed7f1a5", "resource_version": "184467440737", "change": "updated"}',
     "k8s-aws-v1.",
-    "arn:aws:iam::123456789012:role/pull-secret-refresher",
+    "arn:aws:iam::123456789012:role/eks-upsert",
     "123456789012.dkr.ecr.eu-central-1.amazonaws.com",
     "A" * 500,
     "=" * 50,

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from pullsecret import refresh
-from pullsecret.core.answers import Answer
-from pullsecret.core.outcomes import Applied, Failed, Outcome, Skipped
-from pullsecret.errors import (
+from tests.support.fake_cluster import FakeCluster
+from tests.support.refresher import EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED, SECRET, Logins, logins, pull_secret, run
+from tests.support.refresher import settings as settings_with
+from upsert import refresh
+from upsert.core.answers import Answer
+from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
+from upsert.errors import (
     ClusterNotFound,
     ListForbidden,
     NamespacesFailed,
@@ -17,10 +20,7 @@ from pullsecret.errors import (
     RegistryError,
     Unauthorized,
 )
-from pullsecret.settings import OnConflict, Request
-from tests.support.fake_cluster import FakeCluster
-from tests.support.refresher import EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED, SECRET, Logins, logins, pull_secret, run
-from tests.support.refresher import settings as settings_with
+from upsert.settings import OnConflict, Request
 
 
 def cluster_of(*names: str) -> FakeCluster:

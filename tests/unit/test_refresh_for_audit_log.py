@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from pullsecret import refresh
-from pullsecret.settings import Request, load
 from tests.support.cloudwatch_logs import batch
 from tests.support.fake_cluster import FakeCluster
 from tests.support.refresher import SECRET, Logins, logins, run
 from tests.support.refresher import settings as settings_with
 from tests.unit.test_audit_events import CREATED, DELETED
+from upsert import refresh
+from upsert.settings import Request, load
 
 ENVIRONMENT = {"CLUSTER_NAME": "test", "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]'}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pullsecret.core.registries import Registry, dns_suffix
+from upsert.core.registries import Registry, dns_suffix
 
 ROLE = "arn:aws:iam::210987654321:role/pull"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.errors import SettingsError
-from pullsecret.settings import Request, load
+from upsert.errors import SettingsError
+from upsert.settings import Request, load
 
 EVENTS = Path(__file__).parents[2] / "events"
 REQUIRED = {"CLUSTER_NAME": "production", "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]'}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pullsecret import errors
 from tests.support.template import Stack
+from upsert import errors
 
 ROOT = Path(__file__).parents[2]
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
@@ -16,7 +16,7 @@ SECTIONS = re.findall(r"^## (.*)$", RUNBOOK, re.MULTILINE)
 STACK = Stack(ClusterName="demo")
 
 # Bases that are never raised themselves.
-BASES = {errors.PullSecretError, errors.ClusterError}
+BASES = {errors.UpsertError, errors.ClusterError}
 
 
 def entries(section: str) -> list[str]:
@@ -27,7 +27,7 @@ def entries(section: str) -> list[str]:
 
 def reasons() -> Iterator[str]:
     """Yield the reason of every `Failed` that the code makes."""
-    for file in (ROOT / "functions" / "pullsecret").rglob("*.py"):
+    for file in (ROOT / "functions" / "upsert").rglob("*.py"):
         tree = ast.parse(file.read_text())
         constants = {
             node.targets[0].id: node.value.value
@@ -51,7 +51,7 @@ def test_every_reason_of_a_failed_namespace_has_its_remedy_and_no_other_does() -
 
 
 def test_every_error_that_a_run_can_end_with_has_its_remedy_and_no_other_does() -> None:
-    raised = {error.__name__ for error in leaves(errors.PullSecretError) - BASES if error.__module__ == errors.__name__}
+    raised = {error.__name__ for error in leaves(errors.UpsertError) - BASES if error.__module__ == errors.__name__}
     assert sorted(entries("Errors that stop a run")) == sorted(raised)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pullsecret.core.sensitive import Sensitive
+from upsert.core.sensitive import Sensitive
 
 VALUE = "correct-horse-battery-staple"
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from pullsecret.core import account_outcomes, answers, service_accounts
-from pullsecret.core.account_outcomes import AccountPatched
-from pullsecret.core.answers import Answer
-from pullsecret.core.service_accounts import ServiceAccount
-from pullsecret.errors import NamespacesFailed, ServiceAccountsNotListed, SettingsError
-from pullsecret.refresh import Report
-from pullsecret.service_accounts import Counts
-from pullsecret.settings import load
 from tests.support.refresher import EXPIRES_AT
+from upsert.core import account_outcomes, answers, service_accounts
+from upsert.core.account_outcomes import AccountPatched
+from upsert.core.answers import Answer
+from upsert.core.service_accounts import ServiceAccount
+from upsert.errors import NamespacesFailed, ServiceAccountsNotListed, SettingsError
+from upsert.refresh import Report
+from upsert.service_accounts import Counts
+from upsert.settings import load
 
 ENVIRONMENT = {"CLUSTER_NAME": "test", "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]'}
 ACCOUNT = ServiceAccount("team-a", "default", "u-1", "7", ("first", "second"))
@@ -96,7 +96,7 @@ def test_success_carries_the_servers_proof() -> None:
     [
         (Answer(0, trouble="no-time"), "the function's time was nearly over"),
         (Answer(0, trouble="timeout"), "no answer (timeout)"),
-        (Answer(403), "apply cluster/service-accounts-rbac.yaml"),
+        (Answer(403), "apply rbac/service-accounts.yaml"),
         (Answer(403, denied_by_webhook=True), "an admission webhook refused it"),
         (Answer(409), "others changed it at each try"),
         (Answer(422), "status 422"),

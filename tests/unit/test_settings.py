@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pullsecret.core.registries import Registry
-from pullsecret.errors import SettingsError
-from pullsecret.settings import OnConflict, Request, Settings, load
+from upsert.core.registries import Registry
+from upsert.errors import SettingsError
+from upsert.settings import OnConflict, Request, Settings, load
 
 ONE_REGISTRY = '[{"account": "123456789012", "region": "eu-central-1"}]'
 REQUIRED = {"CLUSTER_NAME": "production", "REGISTRIES": ONE_REGISTRY}

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pullsecret import telemetry
-from pullsecret.core.outcomes import Applied, Failed, Skipped
-from pullsecret.core.sensitive import Sensitive
-from pullsecret.errors import ListForbidden, NamespacesFailed, PullSecretError, SettingsError
-from pullsecret.refresh import Report
-from pullsecret.telemetry import Telemetry
 from tests.support.ecr_standin import new_password
 from tests.support.refresher import EXPIRES_AT, settings
+from upsert import telemetry
+from upsert.core.outcomes import Applied, Failed, Skipped
+from upsert.core.sensitive import Sensitive
+from upsert.errors import ListForbidden, NamespacesFailed, SettingsError, UpsertError
+from upsert.refresh import Report
+from upsert.telemetry import Telemetry
 
 APPLIED = Applied("team-a", "u-1", "42", "updated", ("helm",), 200, 12)
 SKIPPED = Skipped("team-b", "terminating")
@@ -93,7 +93,7 @@ def body(record: dict[str, Any]) -> dict[str, Any]:
     """The record without what every record has."""
     common = {"timestamp", "service", "request_id", "cluster", "secret"}
     assert set(record) >= common
-    assert (record["service"], record["request_id"]) == ("pull-secret-refresher", "request-1")
+    assert (record["service"], record["request_id"]) == ("eks-upsert", "request-1")
     assert (record["cluster"], record["secret"]) == ("test", "aws-ecr-token")
     assert datetime.fromisoformat(record["timestamp"]).utcoffset() == timedelta(0)
     return {key: value for key, value in record.items() if key not in common}
@@ -106,7 +106,7 @@ def body(record: dict[str, Any]) -> dict[str, Any]:
             APPLIED,
             {
                 "level": "INFO",
-                "message": "namespace.applied",
+                "message": "object.applied",
                 "namespace": "team-a",
                 "uid": "u-1",
                 "resource_version": "42",
@@ -118,13 +118,13 @@ def body(record: dict[str, Any]) -> dict[str, Any]:
         ),
         (
             SKIPPED,
-            {"level": "INFO", "message": "namespace.skipped", "namespace": "team-b", "reason": "terminating"},
+            {"level": "INFO", "message": "object.skipped", "namespace": "team-b", "reason": "terminating"},
         ),
         (
             FAILED,
             {
                 "level": "ERROR",
-                "message": "namespace.failed",
+                "message": "object.failed",
                 "namespace": "team-c",
                 "reason": "immutable",
                 "status": 422,
@@ -174,7 +174,7 @@ def test_a_token_that_outlives_the_next_run_is_no_record(written: Written) -> No
 
 
 @pytest.mark.parametrize("error", [ListForbidden("apply the RBAC file"), SettingsError(["CONCURRENCY: wrong"])])
-def test_an_error_that_stops_the_run_is_a_record_with_these_fields(written: Written, error: PullSecretError) -> None:
+def test_an_error_that_stops_the_run_is_a_record_with_these_fields(written: Written, error: UpsertError) -> None:
     with pytest.raises(type(error)), started():
         raise error
 
@@ -192,7 +192,7 @@ def test_an_error_about_the_settings_is_written_before_the_cluster_is_known(writ
     assert record == {
         "level": "ERROR",
         "message": "refresh.stopped",
-        "service": "pull-secret-refresher",
+        "service": "eks-upsert",
         "request_id": "request-1",
         "error": "SettingsError",
         "remedy": "CLUSTER_NAME: wrong",
@@ -213,7 +213,7 @@ def test_the_metrics_are_these_under_the_cluster_alone(written: Written) -> None
 
     (metrics,) = written.metrics()
     (definition,) = metrics["_aws"]["CloudWatchMetrics"]
-    assert definition["Namespace"] == "PullSecretRefresher"
+    assert definition["Namespace"] == "EksUpsert"
     assert definition["Dimensions"] == [["cluster"]]
     assert {metric["Name"]: metric["Unit"] for metric in definition["Metrics"]} == {
         "TokenSecondsToExpiry": "Seconds",
@@ -286,8 +286,8 @@ def test_a_record_that_holds_a_part_of_a_secret_is_withheld(written: Written) ->
     running.outcome(SKIPPED)
 
     withheld, other = written.records()
-    assert withheld == {"level": "ERROR", "message": "telemetry.withheld", "service": "pull-secret-refresher"}
-    assert other["message"] == "namespace.skipped"
+    assert withheld == {"level": "ERROR", "message": "telemetry.withheld", "service": "eks-upsert"}
+    assert other["message"] == "object.skipped"
 
 
 def test_the_guard_knows_the_secrets_of_the_invocation_in_a_warm_environment_too(written: Written) -> None:
@@ -313,7 +313,7 @@ def test_a_warm_environment_keeps_nothing_of_the_invocation_before(written: Writ
     lines = written.lines()
     records = [line for line in lines if "_aws" not in line]
     metrics = [line for line in lines if "_aws" in line]
-    assert [record["message"] for record in records] == ["namespace.applied", "refresh.completed"]
+    assert [record["message"] for record in records] == ["object.applied", "refresh.completed"]
     assert {record["cluster"] for record in records} == {"test"}
     assert [metric["cluster"] for metric in metrics] == ["test"]
     assert metrics[0]["NamespacesApplied"] == [3.0]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pullsecret.errors import SettingsError
-from pullsecret.settings import Settings, load
+from upsert.errors import SettingsError
+from upsert.settings import Settings, load
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +37,7 @@ RESOURCES: dict[str, dict[str, Any]] = TEMPLATE["Resources"]
 FUNCTION = RESOURCES["RefreshFunction"]["Properties"]
 VARIABLES: dict[str, Any] = FUNCTION["Environment"]["Variables"]
 STATEMENTS = RESOURCES["RefreshRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
-RBAC = list(yaml.safe_load_all((ROOT / "cluster" / "refresher-rbac.yaml").read_text()))
+RBAC = list(yaml.safe_load_all((ROOT / "rbac" / "refresher.yaml").read_text()))
 
 GOOD = {
     "ClusterName": ["a", "prod-eu_1", "A" * 100],

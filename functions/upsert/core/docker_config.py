@@ -1,0 +1,152 @@
+"""The docker config that a kubelet reads from a pull Secret.
+
+Format: https://kubernetes.io/docs/concepts/configuration/secret/#docker-config-secrets
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from upsert.core.sensitive import Sensitive
+
+# What an entry says about whom and what it is for.
+_NO_SECRETS = ("username", "email", "serveraddress", "provider")
+
+_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A registry host with the username and password that it takes."""
+
+    host: str
+    username: str
+    password: Sensitive[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registry host as it stands in a docker config, with its fields in their order."""
+
+    host: str
+    fields: tuple[tuple[str, Sensitive[str]], ...]
+
+    def get(self, name: str) -> Sensitive[str] | None:
+        """Return the value of a field, or None if the entry lacks it."""
+        return dict(self.fields).get(name)
+
+    @property
+    def credentials(self) -> tuple[Sensitive[str], ...]:
+        """Return the values that nobody may see: all but who it is for."""
+        return tuple(value for name, value in self.fields if name not in _NO_SECRETS)
+
+    def with_values_of(self, other: "Entry", names: Iterable[str]) -> "Entry":
+        """Return this entry with the values that `other` holds for the named fields; no field is added."""
+        theirs = {name: value for name, value in other.fields if name in names}
+        return replace(self, fields=tuple((name, theirs.get(name, value)) for name, value in self.fields))
+
+
+@dataclass(frozen=True, slots=True)
+class DockerConfig:
+    """A docker config that was read: its entries, and the names of the members beside ``auths``."""
+
+    entries: tuple[Entry, ...]
+    others: tuple[str, ...]
+
+
+class NotADockerConfig(Exception):
+    """A text is no docker config; the message says why without quoting it."""
+
+
+def entry(login: Login) -> Entry:
+    """Return the entry for a login, with the fields that `kubectl create secret docker-registry` writes."""
+    auth = Sensitive(basic_auth(login.username, login.password.reveal()))
+    return Entry(login.host, (("username", Sensitive(login.username)), ("password", login.password), ("auth", auth)))
+
+
+def merge(logins: Iterable[Login], extra: Iterable[Entry] = ()) -> tuple[Entry, ...]:
+    """Return the entries for the logins and the extra ones, sorted by host.
+
+    A login wins over an extra entry for the same host, in whatever spelling: a kubelet may try either.
+    """
+    own = [entry(login) for login in logins]
+    taken = {bare(mine.host) for mine in own}
+    return tuple(sorted([*own, *(one for one in extra if bare(one.host) not in taken)], key=lambda one: one.host))
+
+
+def write(entries: Iterable[Entry]) -> Sensitive[bytes]:
+    """Return the bytes of a ``.dockerconfigjson``: compact JSON, equal bytes for equal entries."""
+    auths = {one.host: {name: value.reveal() for name, value in one.fields} for one in entries}
+    return Sensitive(json.dumps({"auths": auths}, separators=(",", ":")).encode())
+
+
+def render(logins: Iterable[Login], extra: Iterable[Entry] = ()) -> Sensitive[bytes]:
+    """Return the bytes of the ``.dockerconfigjson`` for these logins and extra entries."""
+    return write(merge(logins, extra))
+
+
+def read(text: bytes) -> DockerConfig:
+    """Return what a docker config holds. Raises `NotADockerConfig` if a kubelet, or we, could not read it whole."""
+    document = parse(text)
+    auths = document.get("auths", {})
+    if not isinstance(auths, dict):
+        raise NotADockerConfig("auths is no object")
+    return DockerConfig(
+        tuple(_entry(host, fields) for host, fields in auths.items()),
+        tuple(name for name in document if name != "auths"),
+    )
+
+
+def parse(text: bytes) -> dict[str, Any]:
+    """Return the JSON object that `text` is, under the rules of a kubelet's parser, and without a repeated key.
+
+    Raises `NotADockerConfig`.
+    """
+    try:
+        document = json.loads(text.decode(), object_pairs_hook=_object, parse_constant=_no_constant)
+    except NotADockerConfig:
+        raise
+    except UnicodeDecodeError:
+        raise NotADockerConfig("no UTF-8") from None
+    except (ValueError, RecursionError):
+        raise NotADockerConfig("byte order mark" if text.startswith(b"\xef\xbb\xbf") else "no JSON") from None
+    if not isinstance(document, dict):
+        raise NotADockerConfig("no JSON object")
+    return document
+
+
+def bare(host: str) -> str:
+    """Return the host as `docker login` would write it: without scheme and trailing slash, in lower case."""
+    return without_scheme(host).lower()
+
+
+def without_scheme(host: str) -> str:
+    """Return the host without scheme and trailing slash."""
+    return _SCHEME.sub("", host, count=1).rstrip("/")
+
+
+def basic_auth(username: str, password: str) -> str:
+    """Return the ``auth`` field for a username and password."""
+    return base64.b64encode(f"{username}:{password}".encode(errors="surrogatepass")).decode()
+
+
+def _entry(host: str, fields: object) -> Entry:
+    if not isinstance(fields, dict):
+        raise NotADockerConfig("an entry of auths is no object")
+    if not all(isinstance(value, str) for value in fields.values()):
+        raise NotADockerConfig("a field of an entry is no text")
+    return Entry(host, tuple((name, Sensitive(value)) for name, value in fields.items()))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise NotADockerConfig("repeated key")
+    return members
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise NotADockerConfig("no JSON")

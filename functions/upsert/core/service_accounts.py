@@ -1,0 +1,77 @@
+"""ServiceAccounts and the pull Secrets that they name.
+
+A pod that names no pull Secret itself gets those of its ServiceAccount:
+https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#add-imageupserts-to-a-service-account
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccount:
+    """One ServiceAccount at one version; `pull_secrets` are the names in its imagePullSecrets, in their order."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    pull_secrets: tuple[str, ...]
+
+
+def is_name(text: str) -> bool:
+    """Return whether `text` can be the name of a ServiceAccount: a DNS subdomain."""
+    return _NAME.fullmatch(text) is not None
+
+
+def read(document: Mapping[str, Any]) -> tuple[tuple[ServiceAccount, ...], str]:
+    """Return the ServiceAccounts of one page, and the token of the next page or nothing.
+
+    Raises KeyError, TypeError or ValueError if it is not what Kubernetes sends.
+    """
+    return tuple(_read_one(item) for item in document["items"]), document["metadata"].get("continue", "")
+
+
+def naming(account: ServiceAccount, secret_name: str) -> bytes:
+    """Return the JSON merge patch (RFC 7386) that adds the pull Secret to this very version of the ServiceAccount.
+
+    The list is replaced as a whole, by a strategic merge patch too, since Kubernetes takes it for atomic. So the patch
+    holds all that is in the list, and the uid and resourceVersion that it was read at: if anything has changed since,
+    the API server refuses it with a 409, and nothing is lost.
+    """
+    document = {
+        "metadata": {"uid": account.uid, "resourceVersion": account.resource_version},
+        "imagePullSecrets": [{"name": name} for name in (*account.pull_secrets, secret_name)],
+    }
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _read_one(item: Mapping[str, Any]) -> ServiceAccount:
+    metadata = item["metadata"]
+    return ServiceAccount(
+        _checked(_NAMESPACE, metadata["namespace"]),
+        _checked(_NAME, metadata["name"]),
+        _checked(_IDENTIFIER, metadata["uid"]),
+        _checked(_IDENTIFIER, metadata["resourceVersion"]),
+        # The API server takes an entry without a name.
+        tuple(_text(entry.get("name", "")) for entry in item.get("imagePullSecrets") or ()),
+    )
+
+
+def _checked(pattern: re.Pattern[str], value: object) -> str:
+    if not pattern.fullmatch(_text(value)):
+        raise ValueError("no name or identifier")
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
