@@ -19,27 +19,31 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 FUNCTION = "RefreshFunction"
 ALL = (
     "NoRefreshAlarm",
-    "NamespaceFailedAlarm",
-    "RunFailedAlarm",
+    "ObjectFailedAlarm",
+    "RunStoppedAlarm",
     "RunLostAlarm",
     "ThrottledAlarm",
     "SlowAlarm",
     "TokenExpiresEarlyAlarm",
 )
 
-# For each run of the story, the alarms that it raises on its own, of those that one run can raise.
+# An ECR token's life, and how often runs are scheduled by default.
+TOKEN_HOURS, SCHEDULE_HOURS = 12, 3
+
+# For each run of the story, the alarms that it raises on its own, of those that one run can raise. By hand, also failed
+# objects end a run with an error, for whoever waits for the answer.
 RAISED = {
     "clean": set(),
     "dry run": set(),
     "by hand": set(),
     "contested": set(),
     "recreated": set(),
-    "failing": {"NamespaceFailedAlarm", "RunFailedAlarm"},
-    "failing by hand": {"NamespaceFailedAlarm", "RunFailedAlarm"},
+    "failing": {"ObjectFailedAlarm"},
+    "failing by hand": {"ObjectFailedAlarm", "RunStoppedAlarm"},
     "by hand while failing": set(),
-    "cluster down": {"RunFailedAlarm"},
-    "short token": {"NamespaceFailedAlarm", "RunFailedAlarm", "TokenExpiresEarlyAlarm"},
-    "wrong setting": {"RunFailedAlarm"},
+    "cluster down": {"RunStoppedAlarm"},
+    "short token": {"ObjectFailedAlarm", "TokenExpiresEarlyAlarm"},
+    "wrong setting": {"RunStoppedAlarm"},
     "repaired": set(),
 }
 
@@ -86,7 +90,7 @@ def test_after_a_clean_run_no_alarm_but_those_without_data_is_anything_but_ok(
     assert {alarm: now for alarm, now in found.items() if now != OK} == {"RunLostAlarm": UNKNOWN}
 
 
-def test_no_refresh_fires_eleven_hours_after_the_last_one_and_ends_with_the_next(
+def test_no_refresh_fires_seven_hours_after_the_last_one_and_ends_with_the_next(
     stack: Stack, recording: Recording
 ) -> None:
     clean = recording.named("clean")
@@ -94,45 +98,71 @@ def test_no_refresh_fires_eleven_hours_after_the_last_one_and_ends_with_the_next
     changes = history(alarms(stack)["NoRefreshAlarm"], points, start=at(), end=at(hours=22))
     assert [now for _, now in changes] == [UNKNOWN, ALARM, OK, ALARM, OK]
     fired = changes[3][0] - at(hours=1)
-    assert timedelta(hours=11) <= fired <= timedelta(hours=11, minutes=11)
+    assert timedelta(hours=7) <= fired <= timedelta(hours=7, minutes=11)
+    assert timedelta(hours=TOKEN_HOURS) - fired >= timedelta(hours=3), "time to act before nothing can be pulled"
     assert changes[4][0] - at(hours=20) <= timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("hours", range(1, 13))
-def test_the_hours_without_a_refresh_are_a_parameter(recording: Recording, hours: int) -> None:
-    alarm = alarms(Stack(ClusterName=CLUSTER, MaxHoursWithoutRefresh=str(hours)))["NoRefreshAlarm"]
-    points = measured(recording.named("clean"), at())
-    assert state(alarm, points, start=at(), end=at(hours=hours, minutes=-1)) == OK
-    assert state(alarm, points, start=at(), end=at(hours=hours, minutes=11)) == ALARM
-    assert f"For {hours} hours" in alarm["AlarmDescription"]
+def test_one_missed_run_is_no_alarm_and_after_two_the_token_has_hours_to_spare(
+    stack: Stack, recording: Recording
+) -> None:
+    clean, alarm = recording.named("clean"), alarms(stack)["NoRefreshAlarm"]
+    missed_one = measured(clean, at()) + measured(clean, at(hours=2 * SCHEDULE_HOURS))
+    missed_two = measured(clean, at()) + measured(clean, at(hours=3 * SCHEDULE_HOURS))
+    once = history(alarm, missed_one, start=at(), end=at(hours=2 * SCHEDULE_HOURS, minutes=30))
+    twice = history(alarm, missed_two, start=at(), end=at(hours=3 * SCHEDULE_HOURS, minutes=30))
+    assert [now for _, now in once] == [UNKNOWN, ALARM, OK]
+    assert [now for _, now in twice] == [UNKNOWN, ALARM, OK, ALARM, OK]
+    assert TOKEN_HOURS - 3 * SCHEDULE_HOURS >= 3
+
+
+@pytest.mark.parametrize("parameters", [{}, {"Fleet": "true"}])
+def test_a_new_stack_whose_schedule_is_off_has_no_alarm(parameters: dict[str, str]) -> None:
+    off = Stack(ClusterName=CLUSTER, ScheduleState="DISABLED", **parameters)
+    assert "NoRefreshAlarm" not in alarms(off)
+    assert ALARM not in states(off, [], at=at(hours=24)).values()
+    on = Stack(ClusterName=CLUSTER, **parameters)
+    assert {name for name, now in states(on, [], at=at(hours=24)).items() if now == ALARM} == {"NoRefreshAlarm"}
 
 
 @pytest.mark.parametrize("name", ["dry run", "by hand", "by hand while failing", "failing by hand", "cluster down"])
 def test_only_a_finished_refresh_of_all_namespaces_counts_as_one(stack: Stack, recording: Recording, name: str) -> None:
     points = measured(recording.named("clean"), at())
-    for hour in range(1, 12):
+    for hour in range(1, 8):
         points += measured(recording.named(name), at(hours=hour))
-    assert state(alarms(stack)["NoRefreshAlarm"], points, start=at(), end=at(hours=11, minutes=30)) == ALARM
+    assert state(alarms(stack)["NoRefreshAlarm"], points, start=at(), end=at(hours=7, minutes=30)) == ALARM
 
 
 def test_one_broken_namespace_does_not_hide_that_the_others_are_refreshed(stack: Stack, recording: Recording) -> None:
-    points = [point for hour in range(0, 24, 6) for point in measured(recording.named("failing"), at(hours=hour))]
+    points = [
+        point for hour in range(0, 24, SCHEDULE_HOURS) for point in measured(recording.named("failing"), at(hours=hour))
+    ]
     assert state(alarms(stack)["NoRefreshAlarm"], points, start=at(), end=at(hours=24)) == OK
 
 
-def test_a_failed_namespace_stays_an_alarm_until_a_run_over_all_of_them_is_clean(
+def test_a_failed_object_stays_an_alarm_until_a_run_over_all_of_them_is_clean(
     stack: Stack, recording: Recording
 ) -> None:
     story = ("failing", "by hand while failing", "dry run", "cluster down", "repaired")
     points = [point for hour, name in enumerate(story) for point in measured(recording.named(name), at(hours=hour))]
-    changes = history(alarms(stack)["NamespaceFailedAlarm"], points, start=at(), end=at(hours=6))
+    changes = history(alarms(stack)["ObjectFailedAlarm"], points, start=at(), end=at(hours=6))
     assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
     assert changes[2][0] >= at(hours=4)
 
 
-def test_a_failed_run_is_an_alarm_until_a_run_succeeds(stack: Stack, recording: Recording) -> None:
+def test_a_tenants_lasting_fault_does_not_hide_a_run_that_stops(stack: Stack, recording: Recording) -> None:
+    points = [point for hour in (0, 3, 6) for point in measured(recording.named("failing"), at(hours=hour))]
+    points += measured(recording.named("cluster down"), at(hours=9))
+    lasting = history(alarms(stack)["ObjectFailedAlarm"], points, start=at(), end=at(hours=12))
+    assert [now for _, now in lasting] == [UNKNOWN, ALARM], "it is told once"
+    stopped = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=12))
+    assert [now for _, now in stopped] == [UNKNOWN, OK, ALARM]
+    assert stopped[-1][0] - at(hours=9) <= timedelta(minutes=15)
+
+
+def test_a_stopped_run_is_an_alarm_until_a_run_succeeds(stack: Stack, recording: Recording) -> None:
     points = measured(recording.named("cluster down"), at()) + measured(recording.named("clean"), at(minutes=3))
-    changes = history(alarms(stack)["RunFailedAlarm"], points, start=at(), end=at(hours=1))
+    changes = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=1))
     assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
 
 
@@ -140,18 +170,18 @@ def test_a_failed_run_is_an_alarm_until_a_run_succeeds(stack: Stack, recording: 
 def test_a_run_that_times_out_is_an_alarm_as_soon_as_it_ends(stack: Stack, minutes: int) -> None:
     points = lambda_points(FUNCTION, at(hours=1), errors=1, duration_ms=minutes * 60_000)
     points += lambda_points(FUNCTION, at(), errors=0, duration_ms=1000)
-    changes = history(alarms(stack)["RunFailedAlarm"], points, start=at(), end=at(hours=6))
+    changes = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=6))
     assert [now for _, now in changes] == [UNKNOWN, OK, ALARM]
     assert changes[-1][0] == at(hours=1, minutes=minutes)
 
 
-def test_a_failed_run_stays_an_alarm_while_it_is_in_one_window_with_clean_ones(stack: Stack) -> None:
+def test_a_stopped_run_stays_an_alarm_while_it_is_in_one_window_with_clean_ones(stack: Stack) -> None:
     points = [
         point
         for minute, errors in ((0, 1), (1, 0), (15, 0))
         for point in lambda_points(FUNCTION, at(minutes=minute), errors=errors, duration_ms=1000)
     ]
-    changes = history(alarms(stack)["RunFailedAlarm"], points, start=at(), end=at(hours=6))
+    changes = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=6))
     assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
     assert changes[-1][0] == at(minutes=21)
 
@@ -233,29 +263,35 @@ def test_without_monitoring_failed_runs_are_still_kept() -> None:
     assert "AWS::SQS::Queue" in kinds
 
 
-def test_a_fleet_has_no_alarm_on_the_one_cluster_that_may_not_be_in_it() -> None:
-    fleet = Stack(ClusterName=CLUSTER, FleetBucket="clusters")
-    assert set(ALL) - set(alarms(fleet)) == {"NoRefreshAlarm", "RunFailedAlarm"}
-    shown = fleet.of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]
-    assert "NoRefreshAlarm" not in shown
-    assert "RunFailedAlarm" not in shown
-    assert '"NoFleetAlarm.Arn"' in shown
+FLEET = Stack(ClusterName=CLUSTER, Fleet="true")
+
+
+def test_in_a_fleet_the_state_machine_tells_of_runs_that_stopped() -> None:
+    assert set(ALL) ^ set(alarms(FLEET)) == {"RunStoppedAlarm", "FleetFailedAlarm"}
+    shown = FLEET.of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]
+    assert "RunStoppedAlarm" not in shown
     assert '"FleetFailedAlarm.Arn"' in shown
 
 
+def test_a_fleet_that_is_not_started_is_an_alarm_by_the_cluster_that_the_parameter_names(recording: Recording) -> None:
+    points = measured(recording.named("clean"), at())
+    changes = history(alarms(FLEET)["NoRefreshAlarm"], points, start=at(), end=at(hours=8))
+    assert [now for _, now in changes] == [UNKNOWN, ALARM, OK, ALARM]
+
+
 def test_each_failed_run_over_the_fleet_is_an_alarm_that_says_nothing_of_a_repair() -> None:
-    alarm = alarms(Stack(ClusterName=CLUSTER, FleetBucket="clusters"))["FleetFailedAlarm"]
-    machine = frozenset({("StateMachineArn", "Fleet")})
+    alarm = alarms(FLEET)["FleetFailedAlarm"]
+    machine = frozenset({("StateMachineArn", "FleetStateMachine")})
     points = [Point("AWS/States", "ExecutionsFailed", machine, at(hours=hours), 1) for hours in (1, 7)]
     changes = history(alarm, points, start=at(), end=at(hours=8))
     assert [now for _, now in changes] == [UNKNOWN, OK, ALARM, OK, ALARM, OK]
     assert "OKActions" not in alarm
 
 
-def test_the_dashboard_can_be_left_out_alone(stack: Stack) -> None:
-    without = Stack(ClusterName=CLUSTER, CreateDashboard="false")
-    assert set(stack.resources) - set(without.resources) == {"Dashboard"}
-    assert set(stack.outputs) - set(without.outputs) == {"Dashboard"}
+def test_monitoring_brings_the_dashboard_with_its_alarms(stack: Stack) -> None:
+    assert "Dashboard" in stack.outputs
+    without = Stack(ClusterName=CLUSTER, Monitoring="false")
+    assert set(stack.outputs) - set(without.outputs) == {"AlarmTopic", "Dashboard"}
 
 
 def test_a_failed_run_is_tried_again_a_bounded_time_and_then_kept(stack: Stack) -> None:
@@ -263,15 +299,16 @@ def test_a_failed_run_is_tried_again_a_bounded_time_and_then_kept(stack: Stack) 
     failure = function["EventInvokeConfig"]
     assert (failure["MaximumRetryAttempts"], failure["MaximumEventAgeInSeconds"]) == (2, 3600)
     assert failure["DestinationConfig"]["OnFailure"] == {"Type": "SQS", "Destination": "FailedRuns.Arn"}
-    schedule = function["Events"]["RefreshSchedule"]["Properties"]
-    assert schedule["DeadLetterConfig"] == {"Arn": "FailedRuns.Arn"}
+    target = stack.resources["RefreshSchedule"]["Properties"]["Target"]
+    assert target["DeadLetterConfig"] == {"Arn": "FailedRuns.Arn"}
+    assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": 3600, "MaximumRetryAttempts": 20}
     queue = stack.resources["FailedRuns"]["Properties"]
     assert queue["SqsManagedSseEnabled"] is True
     assert queue["MessageRetentionPeriod"] == timedelta(days=14).total_seconds()
 
 
 def test_the_function_may_put_its_failed_runs_into_the_queue_and_into_no_other(stack: Stack) -> None:
-    statements = stack.resources["RefreshRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    statements = stack.statements("RefreshRole").values()
     sending = [statement for statement in statements if "sqs" in str(statement["Action"])]
     assert [(one["Action"], one["Resource"]) for one in sending] == [("sqs:SendMessage", "FailedRuns.Arn")]
 

@@ -15,7 +15,7 @@ ROWS = [
     [cell.strip() for cell in line.strip("|\n").split("|")] for line in (TABLE[1] if TABLE else "").splitlines()[2:]
 ]
 
-RUNS = 4 * 365 / 12
+RUNS = 8 * 365 / 12
 BYTES_PER_NAMESPACE, BYTES_PER_RUN = 460, 2000
 ADDED_PER_RECORD = 26  # by CloudWatch Logs, in what it charges for
 PRICE_PER_METRIC, PRICE_PER_ALARM = 0.30, 0.10

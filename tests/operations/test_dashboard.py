@@ -58,7 +58,7 @@ def test_take_overs_are_counted_by_manager(widgets: list[dict[str, Any]], record
 
 def test_the_newest_failures_say_what_to_do(widgets: list[dict[str, Any]], recording: Recording) -> None:
     rows = run(of_kind(widgets, "log")["Newest failures"]["query"], read(recording.lines))
-    assert rows[0]["why"] == "SettingsError"
+    assert rows[0]["why"] == "InputError"
     assert {row["namespace"] for row in rows} >= {FROZEN, None}
     assert all(row["remedy"] for row in rows)
 

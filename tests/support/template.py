@@ -7,7 +7,9 @@ from typing import Any
 
 import yaml
 
-FILE = Path(__file__).parents[2] / "template.yaml"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "template.yaml"
+MEMBER = ROOT / "fleet" / "member.yaml"
 
 PSEUDO_PARAMETERS = {
     "AWS::AccountId": "123456789012",
@@ -34,30 +36,53 @@ def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[s
 _Loader.add_multi_constructor("!", _short_form)
 
 
-class Stack:
-    """The template's resources and outputs for these parameters, the defaults for all others.
+def load(file: Path = FILE) -> dict[str, Any]:
+    """Return a template as it is written, a short form !Ref X as the mapping {"!Ref": "X"}."""
+    template: dict[str, Any] = yaml.load(file.read_text(), _Loader)
+    return template
 
-    `resources` holds those whose condition is true, their intrinsic functions replaced. A reference to a resource
-    becomes its logical id, an attribute of it ``Id.Attribute``.
+
+class Stack:
+    """A template's resources and outputs for these parameters, the defaults for all others.
+
+    `resources` holds those whose condition is true, their intrinsic functions replaced and SAM's Globals merged into
+    each function. A reference to a resource becomes its logical id, an attribute of it ``Id.Attribute``.
     """
 
-    def __init__(self, **parameters: str) -> None:
-        template: dict[str, Any] = yaml.load(FILE.read_text(), _Loader)
+    def __init__(self, file: Path = FILE, /, **parameters: str) -> None:
+        template = load(file)
         known = template["Parameters"]
         if unknown := set(parameters) - set(known):
             raise KeyError(f"the template has no parameter {unknown}")
         defaults = {name: rules["Default"] for name, rules in known.items() if "Default" in rules}
         self._values: dict[str, Any] = {**PSEUDO_PARAMETERS, **defaults, **parameters}
         self._lists = {name for name, rules in known.items() if rules["Type"] == "CommaDelimitedList"}
-        self._mappings: dict[str, Any] = template.get("Mappings", {})
-        self._conditions: dict[str, Any] = template["Conditions"]
+        self._conditions: dict[str, Any] = template.get("Conditions", {})
         self._logical_ids = set(template["Resources"])
         self.resources: dict[str, dict[str, Any]] = self._present(template["Resources"])
+        shared = self._resolve(template.get("Globals", {}).get("Function", {}))
+        for resource in self.resources.values():
+            if resource["Type"] == "AWS::Serverless::Function":
+                resource["Properties"] = _merged(shared, resource["Properties"])
         self.outputs: dict[str, dict[str, Any]] = self._present(template["Outputs"])
 
     def of_type(self, kind: str) -> dict[str, dict[str, Any]]:
         """Return the properties of every resource of this type, by logical id."""
         return {name: found["Properties"] for name, found in self.resources.items() if found["Type"] == kind}
+
+    def statements(self, role: str) -> dict[str, dict[str, Any]]:
+        """Return what a role may do: the statements of all its policies by their Sid, each Sid once."""
+        properties = self.resources[role]["Properties"]
+        attached = [self.resources[name]["Properties"] for name in properties.get("ManagedPolicyArns", ())]
+        statements = [
+            statement
+            for policy in (*attached, *properties.get("Policies", ()))
+            for statement in policy["PolicyDocument"]["Statement"]
+        ]
+        by_sid = {statement["Sid"]: statement for statement in statements}
+        if len(by_sid) < len(statements):
+            raise ValueError(f"a Sid of {role} is there twice")
+        return by_sid
 
     def _present(self, section: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -109,9 +134,6 @@ class Stack:
             case "Join":
                 separator, items = argument
                 return separator.join(map(str, self._resolve(items)))
-            case "FindInMap":
-                table, first, second = map(self._resolve, argument)
-                return self._mappings[table][str(first)][second]
             case _:
                 raise NotImplementedError(f"the template uses !{function}")
 
@@ -124,3 +146,18 @@ class Stack:
         if name.partition(".")[0] not in self._logical_ids:
             raise KeyError(f"the template refers to {name}, which it does not have")
         return name
+
+
+def _merged(shared: Any, own: Any) -> Any:
+    """Return what SAM makes of a global property and a function's own: mappings are merged, the own value wins.
+
+    https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/sam-specification-template-anatomy-globals.html
+    """
+    if isinstance(shared, dict) and isinstance(own, dict):
+        return {
+            **shared,
+            **{key: _merged(shared[key], value) if key in shared else value for key, value in own.items()},
+        }
+    if isinstance(shared, list) and isinstance(own, list):
+        return [*shared, *own]
+    return own
