@@ -81,13 +81,16 @@ def test_the_parameters_and_the_file_must_agree(
 
 
 NO_NAME = "the name of an EKS cluster"
+NO_NAMES: list[object] = [
+    *(None, [], 5, "", "a/b", "team-blue\n", {"name": "team-blue"}),
+    {"name": "mine", "region": "eu-west-1", "role_arn": ROLE},
+]
 
 
 @pytest.mark.parametrize(
     ("cluster", "problem"),
     [
-        *((wrong, NO_NAME) for wrong in (None, [], 5, "", "a/b", "team-blue\n", {"name": "team-blue"})),
-        ({"name": "mine", "region": "eu-west-1", "role_arn": ROLE}, NO_NAME),
+        *((wrong, NO_NAME) for wrong in NO_NAMES),
         ("elsewhere", "'elsewhere' is no cluster of the file; nothing else can be written to"),
     ],
 )
