@@ -14,6 +14,12 @@ SAM := .venv/sam/bin
 TOOLS := $(foreach venv,dev sam ministack go,.venv/$(venv)/.installed)
 ARCHITECTURE ?= arm64
 PYTEST_ARGUMENTS ?=
+OBJECTS ?= functions/objects.yaml
+BUILT ?= .aws-sam/build
+# What the compiler is made of, beside PyYAML.
+PACKED := $(wildcard functions/compiler/*.py functions/upsert/__init__.py functions/upsert/errors.py \
+	$(foreach folder,core kinds sources,functions/upsert/$(folder)/*.py))
+COMPILER := PYTHONPATH=functions .venv/compiler/bin/python -m compiler
 
 .PHONY: help
 help: ## show this list
@@ -21,7 +27,7 @@ help: ## show this list
 
 .PHONY: demo
 demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running)
-	$(DEV)/python -m tests.demo
+	PYTHONPATH=functions $(DEV)/python -m tests.demo
 
 .PHONY: demo-adopt
 demo-adopt: $(TOOLS) ## take over Secrets that something else wrote: check, import, adopt, refresh
@@ -46,6 +52,10 @@ bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side b
 dashboard: $(TOOLS) .venv/bench/.installed ## draw the dashboard from the records of a local run, for the README
 	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" PYTHONPATH=functions \
 		$(DEV)/python -m tests.dashboard .venv/bench/bin/python docs/images/dashboard.png
+
+.PHONY: parameters
+parameters: .venv/dev/.installed ## make docs/parameters.md of the template
+	@$(DEV)/python -m tests.operations.parameters
 
 .PHONY: evidence
 evidence: .venv/dev/.installed ## answer the saved queries of the template from a log (LOG=file, or LOG=- for stdin)
@@ -76,21 +86,50 @@ assets: .venv/dev/.installed .venv/go/.installed ## find or build the control pl
 build: .venv/sam/.installed ## build what ships (ARCHITECTURE=arm64 or x86_64)
 	$(SAM)/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
 
+.PHONY: objects
+objects: .venv/compiler/.installed ## put a file of objects into the built functions (OBJECTS=my.yaml)
+	@test -n "$(wildcard $(BUILT)/*Function)" || { echo "No function is in $(BUILT): make build" >&2; exit 1; }
+	@$(COMPILER) "$(OBJECTS)" $(wildcard $(BUILT)/*Function)
+
+.PHONY: rbac
+rbac: .venv/compiler/.installed ## print the roles for a file of objects (OBJECTS=my.yaml CLUSTER=name ADOPTER=1)
+	@$(COMPILER) --rbac $(if $(ADOPTER),--adopter) $(if $(CLUSTER),--cluster "$(CLUSTER)") "$(OBJECTS)"
+
+.PHONY: compiler
+compiler: dist/compiler.pyz ## pack the compiler, which needs Python 3.13 alone: compiler.pyz OBJECTS FUNCTION-FOLDER...
+
+dist/compiler.pyz: $(PACKED) .venv/compiler/.installed
+	@scratch="$$(mktemp -d)"; trap 'rm -rf "$$scratch"' EXIT; \
+	  tar -C functions -cf - $(PACKED:functions/%=%) | tar -C "$$scratch" -xf -; \
+	  cp -R .venv/compiler/lib/python3.13/site-packages/yaml "$$scratch"; \
+	  find "$$scratch" ! -name '*.py' -type f -delete; mkdir -p $(@D); \
+	  "$(PYTHON)" -m zipapp "$$scratch" --output $@ --main compiler.__main__:main --compress --python "/usr/bin/env python3.13"
+	@echo "==> $@" >&2
+
 .PHONY: lock
 lock: .venv/dev/.installed ## pin all requirements anew, with hashes
 	lock() { $(DEV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url \
 		--no-emit-find-links --python-version 3.13 --universal "$$1.in" --output-file "$$1.txt" "$${@:2}"; }; \
 	lock layers/dependencies/requirements --excludes layers/dependencies/excluded.txt; \
+	lock functions/compiler/requirements; \
 	for file in tests/requirements/*.in; do lock "$${file%.in}"; done
 
 .PHONY: clean
 clean: ## remove everything that was built here
-	rm -rf .venv .aws-sam .out .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .aws-sam .out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# Nothing of this goes to standard output, which may be read by a program.
+define INSTALL
+	@test -n "$(PYTHON)" || { echo "Python 3.13 is needed: neither on PATH nor under ~/.pyenv/versions" >&2; exit 1; }
+	@echo "==> installing $(@D)" >&2
+	@rm -rf $(@D)
+	@"$(PYTHON)" -m venv $(@D) >&2
+	@$(@D)/bin/pip --disable-pip-version-check install --quiet --require-hashes --requirement $< >&2
+	@touch $@
+endef
+
+.venv/compiler/.installed: functions/compiler/requirements.txt
+	$(INSTALL)
 
 .venv/%/.installed: tests/requirements/%.txt
-	@test -n "$(PYTHON)" || { echo "Python 3.13 is needed: neither on PATH nor under ~/.pyenv/versions" >&2; exit 1; }
-	@echo "==> installing .venv/$*" >&2
-	@rm -rf .venv/$*
-	@"$(PYTHON)" -m venv .venv/$*
-	@.venv/$*/bin/pip --disable-pip-version-check install --quiet --require-hashes --requirement $<
-	@touch $@
+	$(INSTALL)

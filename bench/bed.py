@@ -81,21 +81,29 @@ class Bed:
         """Invoke the handler, as built, in a process of its own, its log going to a file."""
         self.eks.endpoint = endpoint or self.control_plane.endpoint
         result, log = self.folder / "invocation.json", self.folder / "function.log"
-        program = [sys.executable, "-I", "-S", "-B", str(REPOSITORY / "bench" / "invoke.py"), str(result)]
+        program = [
+            sys.executable,
+            "-I",
+            "-S",
+            "-B",
+            str(REPOSITORY / "bench" / "invoke.py"),
+            str(result),
+            str(concurrency),
+        ]
         with log.open("wb") as output:
             done = subprocess.run(
                 [*program, *self._artifact],
                 stdout=output,
                 stderr=subprocess.PIPE,
                 text=True,
-                env=self.environment(concurrency),
+                env=self.environment(),
                 check=False,
             )
         if done.returncode != 0:
             raise RuntimeError(f"the handler failed: {done.stderr[-2000:]}\n{log.read_text()[-2000:]}")
         return Invocation(**json.loads(result.read_text()))
 
-    def environment(self, concurrency: int = 16) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """Return the whole environment of the function."""
         return {
             "PATH": os.environ["PATH"],
@@ -109,9 +117,9 @@ class Bed:
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "NO_PROXY": "127.0.0.1",
+            "LAMBDA_TASK_ROOT": self._artifact[0],
             "CLUSTER_NAME": CLUSTER,
-            "REGISTRIES": json.dumps([{"account": ACCOUNT, "region": REGION}]),
-            "CONCURRENCY": str(concurrency),
+            "ACCOUNT_ID": ACCOUNT,
         }
 
     def _create(self, pool: urllib3.PoolManager, name: str) -> None:

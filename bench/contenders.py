@@ -17,9 +17,9 @@ from bench.bed import SECRET, Bed
 from bench.standins import ACCOUNT, REGION
 from tests.support import assets
 from tests.support.ecr_standin import new_password
-from upsert.core.registries import Registry
+from upsert.core.registries import private_host
 
-_HOST = Registry(ACCOUNT, REGION).host
+_HOST = private_host(ACCOUNT, REGION)
 
 # https://kubernetes.io/docs/reference/kubectl/generated/kubectl_create/kubectl_create_secret_docker-registry/
 _CREATE = f"""kubectl create secret docker-registry {SECRET} --namespace "$namespace" \

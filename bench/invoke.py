@@ -1,8 +1,9 @@
 """Invokes the handler once in this process, as Lambda does, and writes what it cost to a file.
 
-    python -I -S -B bench/invoke.py RESULT PATH...
+    python -I -S -B bench/invoke.py RESULT WORKERS PATH...
 
-The PATHs are the import path: the function's folder and the layer's, as they ship. Standard output is the log.
+WORKERS is how many requests may be young at once. The PATHs are the import path: the function's folder and the layer's,
+as they ship. Standard output is the log.
 """
 
 import json
@@ -10,26 +11,24 @@ import resource
 import sys
 import time
 
+# Found by path, since nothing but the function is on this program's, and gone from there before anything is measured.
+sys.path.insert(0, __file__.rpartition("/bench/")[0])
+from tests.support.context import Context
 
-class Context:
-    """What Lambda tells the handler; five minutes, as the template gives."""
-
-    aws_request_id = "00000000-0000-0000-0000-000000000000"
-
-    def __init__(self) -> None:
-        self._ends = time.monotonic() + 300
-
-    def get_remaining_time_in_millis(self) -> int:
-        return round((self._ends - time.monotonic()) * 1000)
+del sys.path[0]
 
 
 def main() -> None:
-    result, *paths = sys.argv[1:]
+    result, workers, *paths = sys.argv[1:]
     sys.path[:0] = paths
     started, cpu_started = time.monotonic(), time.process_time()
     from upsert.handlers.refresh import handler  # noqa: PLC0415 - the import is part of what is measured
+    from upsert.kube.api import Api  # noqa: PLC0415
 
     imported, cpu_imported = time.monotonic(), time.process_time()
+    # The function has a constant for it; the curve over it is what that was chosen by.
+    defaults = Api.__init__.__kwdefaults__ or {}
+    defaults["concurrency"] = int(workers)
     answer = handler({}, Context())
     ended, cpu_ended = time.monotonic(), time.process_time()
     measured = {

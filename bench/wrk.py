@@ -13,10 +13,10 @@ from pathlib import Path
 
 from bench.standins import ACCOUNT, REGION
 from tests.support.ecr_standin import new_password
-from upsert.core import docker_config, manifest
-from upsert.core.docker_config import Login
-from upsert.core.registries import Registry
-from upsert.core.sensitive import Sensitive
+from tests.support.objects import pull_object
+from tests.support.refresher import document, login
+from upsert.core.identity import FIELD_MANAGER
+from upsert.core.registries import private_host
 
 # wrk is one program and a library; neither needs to be installed to run.
 _DEBIAN_PACKAGES = ("wrk", "libluajit-5.1-2")
@@ -97,16 +97,16 @@ def _unpack(folder: Path) -> None:
 
 def write_work(path: Path, namespaces: Sequence[str], *, secret: str, token: str) -> None:
     """Write what wrk is to send: for each of some passes a manifest with a new login, rendered as the function does."""
-    bodies = [_manifest(secret, password) for password in _passwords_of_one_length()]
+    bodies = [_document(secret, password) for password in _passwords_of_one_length()]
     work: Mapping[str, object] = {
         "namespaces": list(namespaces),
         "secret": secret,
-        "query": f"fieldManager={manifest.FIELD_MANAGER}&force=false",
+        "query": f"fieldManager={FIELD_MANAGER}&force=false",
         "headers": {
             "Authorization": f"Bearer {token}",
             "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json",
             "Content-Type": "application/apply-patch+yaml",
-            "User-Agent": manifest.FIELD_MANAGER,
+            "User-Agent": FIELD_MANAGER,
         },
         "bodies": bodies,
     }
@@ -118,10 +118,10 @@ def _passwords_of_one_length() -> list[str]:
     return [password[: len(shortest)] for password in passwords]
 
 
-def _manifest(secret: str, password: str) -> str:
-    login = Login(Registry(ACCOUNT, REGION).host, "AWS", Sensitive(password))
+def _document(secret: str, password: str) -> str:
     expires_at = datetime.now(UTC) + timedelta(hours=12)
-    return manifest.render(manifest.pull_secret(secret, docker_config.render([login]), expires_at)).reveal().decode()
+    material = login(private_host(ACCOUNT, REGION), password=password, expires_at=expires_at)
+    return document(material, pull_object(name=secret)).reveal().decode()
 
 
 def _lua(value: object) -> str:

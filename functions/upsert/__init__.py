@@ -1,13 +1,15 @@
-"""Refresh one image-pull Secret in every namespace of an EKS cluster, without a moment in which it is absent.
+"""Keep Secrets and ConfigMaps in EKS clusters as their source has them, without a moment in which one is absent.
 
 The data flow, from event to evidence:
 
-    event + environment ─► settings                                (settings.py)
-    ECR tokens ─► logins ─► docker config ─► manifest              (adapters/ecr.py, core/docker_config.py, manifest.py)
-    EKS endpoint + CA + bearer token ─► the cluster                (adapters/eks.py, adapters/kube.py)
-    namespaces of the cluster ─► plan                              (core/namespaces.py)
-    plan, manifest ─► one server-side-apply PATCH each ─► answers  (refresh.py, adapters/kube.py)
-    answers ─► outcomes ─► log records, metrics, an error if any   (core/outcomes.py, telemetry.py, handlers/)
+    file of objects + environment ─► config; event ─► request              (config.py, request.py, audit_events.py)
+    refs of the objects ─► sources, each read once ─► material             (sources/)
+    material ─► kind ─► desired ─► document                                (kinds/, core/document.py)
+    EKS endpoint + CA + bearer token ─► the cluster                        (kube/access.py, bearer.py, api.py)
+    namespaces of the cluster ─► plan: objects with a namespace each                  (core/planning.py)
+    plan, documents ─► one server-side-apply PATCH each ─► answers         (refresh.py, kube/writer.py)
+    answers ─► outcomes ─► log records, metrics, answer, an error if any   (core/outcomes.py, records.py, handlers/)
 
-Imports point one way: handlers → telemetry, adapters, use cases → core → errors.
+Imports point one way: handlers → wiring → use cases, records, sources, kinds, kube → config, request, telemetry, aws →
+core → errors. `wiring` is where the parts are put together.
 """

@@ -1,39 +1,39 @@
 """Everything that stops a run, as one tree.
 
     UpsertError
-    ├── SettingsError           a parameter or the event is wrong; names every bad field
-    ├── RegistryError           ECR refused, or answered something that is no login
-    ├── ExtraRegistriesError    the entries for other registries cannot be read, or are no docker config
+    ├── InputError              a parameter, the file of objects or the event is wrong; names every bad field
+    ├── SourceFailed            a source gave nothing usable; says which one and what it needs
+    │   └── SourceEmpty         it is there but holds no value yet
     ├── ClusterError
     │   ├── ClusterNotFound     EKS knows no such cluster
     │   ├── ClusterNotActive    it exists but does not serve
-    │   ├── ClusterAccessDenied the function's role may not describe it
+    │   ├── ClusterAccessDenied the function's role may not describe it, or not assume the role for it
     │   ├── ClusterUnreachable  no answer from its endpoint
     │   ├── ClusterNotTrusted   its certificate is not signed by the cluster's CA
     │   ├── Unauthorized        401: no access entry for the function's role
     │   ├── ListForbidden       403: the RBAC file is not applied
     │   ├── UnexpectedAnswer    something answered that does not speak Kubernetes
-    │   └── ServiceAccountsNotListed  the Secrets are in place, but ServiceAccounts cannot be looked at
-    ├── ImportRefused           a live Secret's entries cannot be kept as they are
-    ├── NoNamespaceMatches      the patterns select nothing, or a namespace named by hand is not there
-    ├── NamespacesFailed        the run went to its end, and some namespaces were not refreshed, or not adopted
+    │   └── ServiceAccountsNotListed  the objects are in place, but ServiceAccounts cannot be looked at
+    ├── ImportRefused           a live object's values cannot be kept as they are
+    ├── NoNamespaceMatches      the scopes select nothing, or a namespace named by hand is not there
+    ├── ObjectsFailed           the run went to its end, and some objects were not refreshed, or not adopted
     └── InternalError           a fault of this function; says where, and nothing else
 
+Beside it, `AwsError` is what AWS answered to one call; who made the call turns it into one of these.
+
 Every message says what happened and what to do about it. None holds a value: messages are built from names, numbers
-and codes only, and what leaves the function has been through `without_values`.
+and codes only, and what leaves the function has been through `border.without_values`.
 """
 
-import traceback
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 
 
 class UpsertError(Exception):
     """Base of all errors that this package raises on purpose."""
 
 
-class SettingsError(UpsertError):
-    """A parameter or the event is wrong; nothing has been called yet.
+class InputError(UpsertError):
+    """A parameter, the file of objects or the event is wrong; nothing has been called yet.
 
     ``problems`` holds one line per bad field: its name, its value unless secret, and what was expected.
     """
@@ -43,16 +43,16 @@ class SettingsError(UpsertError):
         super().__init__("; ".join(self.problems))
 
 
-class RegistryError(UpsertError):
-    """ECR gave no usable login; no namespace has been touched."""
+class SourceFailed(UpsertError):
+    """A source gave nothing usable; the objects that are made of it were left as they are."""
 
 
-class ExtraRegistriesError(UpsertError):
-    """The Secrets Manager secret with the entries for other registries is missing, closed, empty or malformed."""
+class SourceEmpty(SourceFailed):
+    """The source is there but holds no value yet."""
 
 
 class ClusterError(UpsertError):
-    """The cluster cannot be worked with; no namespace has been touched, unless the message says otherwise."""
+    """The cluster cannot be worked with; nothing has been written, unless the message says otherwise."""
 
 
 class ClusterNotFound(ClusterError):
@@ -64,7 +64,7 @@ class ClusterNotActive(ClusterError):
 
 
 class ClusterAccessDenied(ClusterError):
-    """The function's IAM role may not describe the cluster."""
+    """The function's IAM role may not describe the cluster, or not assume the role for it."""
 
 
 class ClusterUnreachable(ClusterError):
@@ -80,60 +80,42 @@ class Unauthorized(ClusterError):
 
 
 class ListForbidden(ClusterError):
-    """The API server knows the function but lets it not list namespaces (403)."""
+    """The API server knows the function but does not let it list namespaces (403)."""
 
 
 class UnexpectedAnswer(ClusterError):
     """What answered at the endpoint did not speak Kubernetes."""
 
 
-class ImportRefused(UpsertError):
-    """The entries of a live Secret were not imported; what was kept before is unchanged."""
-
-
 class ServiceAccountsNotListed(ClusterError):
-    """Every Secret was dealt with, but the API server did not list the ServiceAccounts that are to name it."""
+    """Every object was dealt with, but the API server did not list the ServiceAccounts that are to name one."""
+
+
+class ImportRefused(UpsertError):
+    """The values of a live object were not imported; what was kept before is unchanged."""
 
 
 class NoNamespaceMatches(UpsertError):
-    """The settings or the event select no namespace."""
+    """The scopes of the objects, or the event, select no namespace."""
 
 
-class NamespacesFailed(UpsertError):
-    """The run ended, and at least one namespace was not refreshed, or not adopted."""
+class ObjectsFailed(UpsertError):
+    """The run ended, and at least one object was not refreshed, or not adopted, in at least one namespace."""
 
 
 class InternalError(UpsertError):
     """An exception that nobody foresaw; its own text is withheld, since it could quote a value."""
 
 
-def place_of(error: BaseException) -> str:
-    """Return an exception's class and the line of this package that it came through last, and none of its text."""
-    frames = traceback.walk_tb(error.__traceback__)
-    places = [f"{name}:{line}" for frame, line in frames if (name := _module(frame.f_globals)).startswith("upsert.")]
-    return f"{type(error).__name__} at {places[-1] if places else 'an unknown line'}"
+class AwsError(Exception):
+    """What an AWS API answered instead of what was asked for, reduced to its code.
 
-
-def _module(names: dict[str, object]) -> str:
-    return str(names.get("__name__", ""))
-
-
-def without_values[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Let errors of this package out of `function`, bare, and turn any other into an `InternalError`.
-
-    Bare means without the exceptions that they were raised from. ``from None`` hides those from a printed traceback but
-    leaves them on the error, where whoever walks its context finds answers and requests quoted.
+    `while_assuming` is whether the role for the call could not be assumed; `is_about_a_stage` whether the message
+    speaks of a staging label, which Secrets Manager has no code of its own for.
     """
 
-    @wraps(function)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except UpsertError as error:
-            stopped = error
-        except Exception as error:  # noqa: BLE001 - the border: what nobody foresaw must not print what it quotes
-            stopped = InternalError(f"{place_of(error)}: a fault of this function; please report it with this line")
-        stopped.__cause__ = stopped.__context__ = None
-        raise stopped
-
-    return guarded
+    def __init__(self, code: str, *, while_assuming: bool = False, is_about_a_stage: bool = False) -> None:
+        self.code = code
+        self.while_assuming = while_assuming
+        self.is_about_a_stage = is_about_a_stage
+        super().__init__(code)

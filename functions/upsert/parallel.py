@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from upsert.errors import place_of
+from upsert.border import place_of
 
 
 def in_parallel[T, R](

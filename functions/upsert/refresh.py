@@ -1,207 +1,156 @@
 """The use case: gather, plan, apply, report."""
 
-import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from upsert.core import docker_config, manifest, namespaces, outcomes
-from upsert.core.answers import Answer
-from upsert.core.docker_config import Entry, Login
+from upsert.core import namespaces, outcomes, planning
+from upsert.core.account_outcomes import AccountCounts
+from upsert.core.objects import BadMaterial, Desired, Material, Object, Ref
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
-from upsert.core.sensitive import Sensitive
-from upsert.errors import ClusterNotTrusted, NamespacesFailed, Unauthorized, UpsertError
-from upsert.parallel import in_parallel
-from upsert.service_accounts import Counts
-from upsert.settings import OnConflict, Request, Settings
-
-_NAMED_IN_ERROR = 5
+from upsert.core.planning import Plan
+from upsert.core.reports import RefreshReport, sources_failed
+from upsert.errors import SourceFailed
+from upsert.request import Request
+from upsert.writing import Writer, write_all
 
 
-class Logins(Protocol):
-    """Registry logins and when the first of them expires."""
+class Accounts(Protocol):
+    """Has ServiceAccounts name the pull Secrets that are in place."""
 
-    @property
-    def entries(self) -> tuple[Login, ...]: ...
-    @property
-    def expires_at(self) -> datetime: ...
-
-
-class Cluster(Protocol):
-    """The API server, as far as a refresh needs it."""
-
-    @property
-    def requests(self) -> int: ...
-    def namespaces(self, selector: str, names: Sequence[str] = ()) -> Sequence[str]: ...
-    def apply(self, namespace: str, name: str, manifest: Sensitive[bytes], *, force: bool, dry_run: bool) -> Answer: ...
-    def remove_last_applied(self, namespace: str, name: str, *, dry_run: bool) -> Answer: ...
-    def may_start(self) -> bool: ...
+    def __call__(self, applied: Mapping[Object, Sequence[Applied]], *, dry_run: bool) -> AccountCounts: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a run came to. Counts are of namespaces; `duration_ms` is wall clock.
+class Parts[W: Writer]:
+    """What a refresh is made of.
 
-    `every_namespace` is false for a run that was asked for some namespaces by name. `token_expires_at` is None if there
-    was nothing to do, and so nothing was asked for.
+    `read` gives what the sources give, or why not; `build` makes an object of it. `connect` gives the cluster, and
+    `accounts` what deals with ServiceAccounts there, or None if no object names any. `record` gets each outcome as it
+    comes, `source_failed` each object that could not be made.
     """
 
-    applied: int
-    created: int
-    took_over: int
-    skipped: int
-    failures: tuple[Failed, ...]
-    token_expires_at: datetime | None
-    api_requests: int
-    duration_ms: int
-    every_namespace: bool
-    dry_run: bool
-    accounts: Counts | None = None
-
-    def error(self) -> UpsertError | None:
-        """Return the error that the run has to end with, or None if nothing failed."""
-        if not self.failures:
-            return self.accounts.error if self.accounts else None
-        named = [f"{failed.namespace}: {failed.reason}" for failed in self.failures[:_NAMED_IN_ERROR]]
-        more = len(self.failures) - len(named)
-        names = ", ".join(named) + (f", and {more} more" if more else "")
-        namespaces = len({failed.namespace for failed in self.failures})
-        # Where a ServiceAccount failed, the Secret was applied before.
-        applied_and_failed = len(self.accounts.failures) if self.accounts else 0
-        all_namespaces = self.applied + self.skipped + len(self.failures) - applied_and_failed
-        text = f"{namespaces} of {all_namespaces} namespaces failed: {names}"
-        reasons = {failed.reason for failed in self.failures}
-        if "untrusted" in reasons:
-            return ClusterNotTrusted(
-                "the endpoint began to show a certificate that the cluster's authority did not sign; look for a proxy "
-                f"that opens TLS. {text}"
-            )
-        if "unauthorized" in reasons:
-            return Unauthorized(
-                f"the API server stopped accepting the function's role during the run; check its access entry. {text}"
-            )
-        return NamespacesFailed(f"{text}; the log has every one with its remedy")
+    read: Callable[[Collection[Ref]], Mapping[Ref, Material | SourceFailed]]
+    build: Callable[[Object, Mapping[str, Material]], Desired]
+    connect: Callable[[], W]
+    record: Callable[[Outcome], None]
+    source_failed: Callable[[Object, SourceFailed], None]
+    unplaced: Callable[[Object], None]
+    accounts: Callable[[W], Accounts] | None = None
 
 
-def _no_accounts(_cluster: object, _applied: Sequence[Applied]) -> None:
-    return None
+def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
+    """Refresh the objects of the request in their namespaces, give each outcome to the parts, and return the report.
 
-
-def refresh[C: Cluster](
-    settings: Settings,
-    request: Request,
-    *,
-    logins: Callable[[], Logins],
-    connect: Callable[[], C],
-    record: Callable[[Outcome], None],
-    extra: Callable[[], Sequence[Entry]] = tuple,
-    accounts: Callable[[C, Sequence[Applied]], Counts | None] = _no_accounts,
-) -> Report:
-    """Refresh the Secret in every selected namespace, give each outcome to `record` as it comes, and return the report.
-
-    `extra` gives the entries for other registries than those of `logins`; `accounts` has the ServiceAccounts name the
-    Secret, where it is in place. All that is to be written is fetched and the
-    namespaces are planned before the first PATCH, so a run that cannot go on has changed nothing: then a
-    `UpsertError` says why. A namespace that fails does not stop the others.
+    All that is to be written is fetched, and the namespaces are planned, before the first PATCH, so a run that cannot
+    go on has changed nothing: then an `UpsertError` says why. A source that fails, fails its objects; an object that
+    fails in a namespace does not stop the others.
     """
     started = time.monotonic()
-    if request.from_audit_log and not _selected(request.namespaces, settings):
-        return _NOTHING
-    granted = logins()
-    payload = manifest.pull_secret(
-        settings.secret_name, docker_config.render(granted.entries, extra()), expires_at=granted.expires_at
-    )
-    document = manifest.render(payload)
-    cluster = connect()
-    planned = _plan(cluster, settings, request)
-    counts: Counter[str] = Counter()
-    applied: list[Applied] = []
-    failures: list[Failed] = []
-    apply = partial(_apply, cluster, payload.name, document, on_conflict=settings.on_conflict, dry_run=request.dry_run)
-    # In another order at each run: should namespaces that take all their tries use up the time, then the ones that are
-    # left over are not the same every time.
-    shuffled = random.sample(planned, len(planned))
-    for outcome in in_parallel(apply, shuffled, workers=settings.concurrency, broken=outcomes.broken):
-        record(outcome)
-        match outcome:
-            case Applied():
-                applied.append(outcome)
-                counts["created"] += outcome.change == "created"
-                counts["took_over"] += bool(outcome.took_over_from)
-            case Skipped():
-                counts["skipped"] += 1
-            case Failed():
-                failures.append(outcome)
-    named = accounts(cluster, applied)
-    return Report(
-        applied=len(applied),
-        created=counts["created"],
-        took_over=counts["took_over"],
-        skipped=counts["skipped"],
-        failures=tuple(sorted((*failures, *(named.failures if named else ())), key=lambda failed: failed.namespace)),
-        accounts=named,
-        token_expires_at=granted.expires_at,
-        api_requests=cluster.requests,
-        duration_ms=_milliseconds_since(started),
-        every_namespace=not request.namespaces,
+    wanted = _wanted(request)
+    # What the audit log misses nowhere is not even read.
+    objects = tuple(one for one in request.objects if request.gaps is None or wanted[one])
+    if not objects:
+        return RefreshReport(is_whole=False, dry_run=request.dry_run)
+    desired, not_made = _make(objects, parts)
+    if not desired:
+        raise sources_failed(not_made)
+    writer = parts.connect()
+    # With those that could not be made: where another object overlaps with one of them, it is not written either.
+    plan = _plan(writer, objects, request, wanted)
+    for one in plan.unplaced:
+        parts.unplaced(one)
+    results: list[Outcome] = [outcomes.overlap(title, namespace) for title, namespace in plan.overlaps]
+    for outcome in results:
+        parts.record(outcome)
+    applied: dict[Object, list[Applied]] = {}
+    for one, outcome in write_all(writer, desired, plan, dry_run=request.dry_run):
+        parts.record(outcome)
+        results.append(outcome)
+        if isinstance(outcome, Applied):
+            applied.setdefault(one, []).append(outcome)
+    named = parts.accounts(writer)(applied, dry_run=request.dry_run) if parts.accounts else None
+    counts = Counter(type(outcome) for outcome in results)
+    everywhere = [outcome for there in applied.values() for outcome in there]
+    return RefreshReport(
+        is_whole=request.is_whole,
         dry_run=request.dry_run,
+        applied=counts[Applied],
+        created=sum(outcome.change == "created" for outcome in everywhere),
+        took_over=sum(bool(outcome.took_over_from) for outcome in everywhere),
+        skipped=counts[Skipped],
+        failures=tuple(
+            sorted((one for one in results if isinstance(one, Failed)), key=lambda one: (one.namespace, one.title))
+        ),
+        not_made=tuple((one.title, why) for one, why in not_made),
+        objects=len(objects),
+        expires_at=min((one.expires_at for one in desired.values() if one.expires_at), default=None),
+        api_requests=writer.requests,
+        duration_ms=_milliseconds_since(started),
+        accounts=named,
     )
 
 
-_NOTHING = Report(
-    applied=0,
-    created=0,
-    took_over=0,
-    skipped=0,
-    failures=(),
-    token_expires_at=None,
-    api_requests=0,
-    duration_ms=0,
-    every_namespace=False,
-    dry_run=False,
-)
+type _NotMade = list[tuple[Object, SourceFailed]]
 
 
-def _plan(cluster: Cluster, settings: Settings, request: Request) -> tuple[str, ...]:
-    existing = cluster.namespaces(settings.namespace_selector, namespaces.exact(request.namespaces))
-    if request.from_audit_log:
-        return _selected(set(existing) & set(request.namespaces), settings)
-    return namespaces.plan(
-        existing,
-        include=settings.include_namespaces,
-        exclude=settings.exclude_namespaces,
-        requested=request.namespaces,
-    )
+def _make[W: Writer](objects: Sequence[Object], parts: Parts[W]) -> tuple[dict[Object, Desired], _NotMade]:
+    """Return what is to be written of each object, and the objects whose sources give nothing that it could be."""
+    readings = parts.read(dict.fromkeys(part.ref for one in objects for part in one.parts))
+    desired: dict[Object, Desired] = {}
+    not_made: _NotMade = []
+    for one in objects:
+        made = _make_one(one, readings, parts.build)
+        if isinstance(made, SourceFailed):
+            parts.source_failed(one, made)
+            not_made.append((one, made))
+        else:
+            desired[one] = made
+    return desired, not_made
 
 
-def _selected(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
-    return namespaces.allowed(names, include=settings.include_namespaces, exclude=settings.exclude_namespaces)
+def _make_one(
+    one: Object,
+    readings: Mapping[Ref, Material | SourceFailed],
+    build: Callable[[Object, Mapping[str, Material]], Desired],
+) -> Desired | SourceFailed:
+    materials: dict[str, Material] = {}
+    for part in one.parts:
+        reading = readings[part.ref]
+        if isinstance(reading, SourceFailed):
+            return reading
+        materials[part.place] = reading
+    try:
+        return build(one, materials)
+    except BadMaterial as wrong:
+        return SourceFailed(f"{one.title}: {wrong}")
 
 
-def _apply(
-    cluster: Cluster, name: str, document: Sensitive[bytes], namespace: str, *, on_conflict: OnConflict, dry_run: bool
-) -> Outcome:
-    """Return what became of one namespace: one PATCH, and rarely a second one."""
-    if not cluster.may_start():
-        return outcomes.deadline(namespace)
-    started = time.monotonic()
-    took_over_from: tuple[str, ...] = ()
-    answer = cluster.apply(namespace, name, document, force=False, dry_run=dry_run)
-    if answer.is_conflict_of_managers and on_conflict is OnConflict.TAKE_OVER:
-        took_over_from = answer.managers
-        answer = cluster.apply(namespace, name, document, force=True, dry_run=dry_run)
-    if not answer.succeeded:
-        return outcomes.not_applied(namespace, answer)
-    if answer.holds_last_applied:
-        removed = cluster.remove_last_applied(namespace, name, dry_run=dry_run)
-        if not removed.succeeded:
-            return outcomes.stale_copy(namespace, removed)
-        answer = replace(removed, status=answer.status)
-    return outcomes.applied(namespace, answer, took_over_from=took_over_from, duration_ms=_milliseconds_since(started))
+def _wanted(request: Request) -> dict[Object, set[str]]:
+    """Return, for each object, the namespaces in its scope where the audit log says that it may be missing."""
+    return {
+        one: {
+            gap.namespace
+            for gap in request.gaps or ()
+            if gap.concerns(one.title)
+            and namespaces.allowed([gap.namespace], include=one.scope.include, exclude=one.scope.exclude)
+        }
+        for one in request.objects
+    }
+
+
+def _plan(
+    writer: Writer, objects: Sequence[Object], request: Request, wanted: Mapping[Object, Collection[str]]
+) -> Plan:
+    selectors = dict.fromkeys(one.scope.selector for one in objects)
+    if request.gaps is not None:
+        names = namespaces.exact(sorted({name for one in objects for name in wanted[one]}))
+        existing = {selector: writer.namespaces(selector, names) for selector in selectors}
+        return planning.plan_gaps(objects, existing, wanted)
+    existing = {selector: writer.namespaces(selector, namespaces.exact(request.namespaces)) for selector in selectors}
+    return planning.plan(objects, existing, requested=request.namespaces)
 
 
 def _milliseconds_since(started: float) -> int:

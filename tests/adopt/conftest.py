@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pytest
 
-from tests.support.adopter import ARN
+from tests.support import objects
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Aws, Seen, invoke
 from tests.support.secrets_standin import SecretsStandin
@@ -75,6 +75,7 @@ def aws(migration: Migration) -> Migration:
     """The stand-ins, with nothing kept in Secrets Manager yet."""
     migration.secrets.value = None
     migration.secrets.refusal = ""
+    migration.secrets.before = lambda _: None
     return migration
 
 
@@ -104,4 +105,5 @@ def team(plane: ControlPlane) -> Iterator[Team]:
         plane.remove_namespace(name)
 
 
-KEEPS = {"EXTRA_REGISTRIES_SECRET": ARN}
+# The shipped file of objects, with a place for other registries' entries.
+KEEPS: dict[str, Any] = {"objects": [objects.entry(kept=True)]}

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -13,25 +14,32 @@ from tests.support.adopter import (
     ECR,
     NEW,
     OLD,
-    FakeKept,
+    Cluster,
     Run,
     allowed,
+    being_deleted,
+    by_string_data,
     cluster,
     config,
     digests,
     entry,
+    granted,
     managers,
     secret,
 )
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import HOST, SECRET
-from upsert.adapters.kube_adopter import Adopter
-from upsert.core.answers import Answer
-from upsert.core.manifest import DATA_KEY, EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED
+from tests.support.objects import HOST, SECRET, pull_object
+from tests.support.objects import entry as entry_of
+from upsert.core.answers import Answer, Written
+from upsert.core.docker_config import DATA_KEY
+from upsert.core.document import EXPIRES_AT, LAST_APPLIED
+from upsert.core.identity import FIELD_MANAGER
 from upsert.core.sensitive import Sensitive
-from upsert.errors import NamespacesFailed
-from upsert.settings import Action
+from upsert.errors import ObjectsFailed
+from upsert.kube.reader import Reader
+from upsert.kube.writer import Writer
+from upsert.request import Action
 
 OWNER = {
     "apiVersion": "v1",
@@ -80,10 +88,10 @@ def test_an_adopted_secret_is_the_same_but_for_who_manages_it(
         del found["metadata"]["managedFields"], found["metadata"]["resourceVersion"]
     assert after == before, "uid, type, labels, annotations, ownerReferences and finalizers stay"
     lines = run.lines
-    assert lines[-1] == f"{namespace}: adopted (uid the same, ownerReferences untouched)"
+    assert lines[-1] == f"{namespace}/aws-ecr-token: adopted (uid the same, ownerReferences untouched)"
     assert lines[:-1] == sorted(lines[:-1])
     assert all(line.endswith(": MATCH") for line in lines[:-1])
-    assert f"{namespace}/.dockerconfigjson: MATCH" in lines
+    assert f"{namespace}/aws-ecr-token/.dockerconfigjson: MATCH" in lines
     assert run.report.error() is None
     # What the test put there to stay has to go with the namespace.
     control_plane.kubectl("patch", "secret", SECRET, "-n", namespace, "-p", '{"metadata":{"finalizers":null}}')
@@ -91,15 +99,15 @@ def test_an_adopted_secret_is_the_same_but_for_who_manages_it(
 
 def test_every_key_is_reported_as_a_match(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.create_secret(namespace, secret(ECR | QUAY), "kubectl-create")
-    assert adopt(control_plane, namespace, kept=FakeKept(config(QUAY).decode())).lines == [
-        f"{namespace}/.dockerconfigjson: MATCH",
-        f"{namespace}/{HOST}/auth: MATCH",
-        f"{namespace}/{HOST}/password: MATCH",
-        f"{namespace}/{HOST}/username: MATCH",
-        f"{namespace}/quay.io/auth: MATCH",
-        f"{namespace}/quay.io/password: MATCH",
-        f"{namespace}/quay.io/username: MATCH",
-        f"{namespace}: adopted (uid the same, ownerReferences untouched)",
+    assert adopt(control_plane, namespace, kept=config(QUAY).decode()).lines == [
+        f"{namespace}/aws-ecr-token/.dockerconfigjson: MATCH",
+        f"{namespace}/aws-ecr-token/{HOST}/auth: MATCH",
+        f"{namespace}/aws-ecr-token/{HOST}/password: MATCH",
+        f"{namespace}/aws-ecr-token/{HOST}/username: MATCH",
+        f"{namespace}/aws-ecr-token/quay.io/auth: MATCH",
+        f"{namespace}/aws-ecr-token/quay.io/password: MATCH",
+        f"{namespace}/aws-ecr-token/quay.io/username: MATCH",
+        f"{namespace}/aws-ecr-token: adopted (uid the same, ownerReferences untouched)",
     ]
 
 
@@ -115,7 +123,8 @@ def test_the_leaking_annotation_goes_and_the_value_stays(control_plane: ControlP
     assert digests(after) == digests(before)
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert lines[-1] == (
-        f"{namespace}: adopted (uid the same, ownerReferences untouched, last-applied-configuration removed)"
+        f"{namespace}/aws-ecr-token: adopted (uid the same, ownerReferences untouched, "
+        "last-applied-configuration removed)"
     )
 
 
@@ -125,7 +134,7 @@ def test_adopting_again_writes_nothing(control_plane: ControlPlane, namespace: s
     before = control_plane.get_secret(namespace, SECRET)
     audit = AuditLog(control_plane.audit_log)
     lines = adopt(control_plane, namespace).lines
-    assert lines[-1] == f"{namespace}: adopted already (uid the same, ownerReferences untouched)"
+    assert lines[-1] == f"{namespace}/aws-ecr-token: adopted already (uid the same, ownerReferences untouched)"
     assert control_plane.get_secret(namespace, SECRET) == before
     assert audit.counts(user="adopter") == {
         ("list", "namespaces"): 1,
@@ -135,7 +144,7 @@ def test_adopting_again_writes_nothing(control_plane: ControlPlane, namespace: s
 
 
 def test_a_secret_that_the_refresher_wrote_keeps_its_annotation(control_plane: ControlPlane, namespace: str) -> None:
-    refresher.run(refresher.cluster(control_plane), namespaces=[namespace])
+    refresher.run(refresher.writer(control_plane), namespaces=[namespace])
     before = control_plane.get_secret(namespace, SECRET)
     adopt(control_plane, namespace)
     assert before is not None
@@ -148,7 +157,7 @@ def test_the_next_refresh_rotates_an_adopted_secret_and_keeps_its_uid(
 ) -> None:
     before = control_plane.create_secret(namespace, secret(), "kubectl-create")
     adopt(control_plane, namespace)
-    run = refresher.run(refresher.cluster(control_plane), refresher.logins(password=NEW), namespaces=[namespace])
+    run = refresher.run(refresher.writer(control_plane), refresher.login(password=NEW), namespaces=[namespace])
     after = control_plane.get_secret(namespace, SECRET)
     assert refresher.password_in(before) == OLD
     assert refresher.password_in(after) == NEW
@@ -156,6 +165,33 @@ def test_the_next_refresh_rotates_an_adopted_secret_and_keeps_its_uid(
     assert after is not None
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert managers(after) == {FIELD_MANAGER}
+
+
+class Interrupted(Writer):
+    """What writes, with something that happens before its first apply, or in place of its answers."""
+
+    before_apply: Callable[[], object] = staticmethod(lambda: None)
+    before_removal: Callable[[], object] = staticmethod(lambda: None)
+    loses_answers = False
+
+    def claim(self, path: str, configuration: Sensitive[bytes]) -> Answer[Written]:
+        self.before_apply()
+        answer = super().claim(path, configuration)
+        # As if the answer to the first try had been lost: the second one meets what the first one did.
+        return super().claim(path, configuration) if self.loses_answers else answer
+
+    def remove_last_applied(self, path: str, written: Written, *, dry_run: bool = False) -> Answer[Written]:
+        self.before_removal()
+        return super().remove_last_applied(path, written, dry_run=dry_run)
+
+
+@pytest.fixture
+def interrupted(control_plane: ControlPlane) -> Interrupted:
+    return Interrupted(adopter.api(control_plane), is_patient=True)
+
+
+def adopt_with(writer: Interrupted, namespace: str) -> Run:
+    return adopter.run(Cluster(writer, Reader(writer.api)), Action.ADOPT, namespace)
 
 
 UNCLEAN: Mapping[str, tuple[dict[str, Any], str]] = {
@@ -193,47 +229,85 @@ def test_what_is_not_clean_is_refused_named_and_untouched(
     audit = AuditLog(control_plane.audit_log)
     run = adopt(control_plane, namespace)
     assert control_plane.get_secret(namespace, SECRET) == before, "the resourceVersion did not move either"
-    assert run.lines[-1] == f"{namespace}: refused: {reason}"
+    assert run.lines[-1] == f"{namespace}/aws-ecr-token: refused: {reason}"
     assert ("patch", "secrets") not in audit.counts(user="adopter")
     error = run.report.error()
-    assert isinstance(error, NamespacesFailed)
-    assert str(error) == f"1 of 1 namespaces were not adopted: {namespace}: {reason}. The log has every line"
+    assert isinstance(error, ObjectsFailed)
+    place = f"{namespace}/secret/aws-ecr-token"
+    assert str(error) == f"1 of 1 objects were not adopted: {place}: {reason}. The log has every line"
+
+
+def test_one_that_is_being_deleted_is_refused_and_untouched(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.create_secret(namespace, secret(metadata={"finalizers": ["example.com/keep"]}), "kubectl-create")
+    with being_deleted(control_plane, namespace):
+        before = control_plane.get_secret(namespace, SECRET)
+        run = adopt(control_plane, namespace)
+        assert control_plane.get_secret(namespace, SECRET) == before
+    reason = "being-deleted: it is gone once its finalizers are, and the next refresh creates it anew"
+    assert run.lines[-1] == f"{namespace}/aws-ecr-token: refused: not adoptable: {reason}"
+    assert isinstance(run.report.error(), ObjectsFailed)
+
+
+def test_one_that_is_deleted_meanwhile_and_kept_by_a_finalizer_is_not_adopted(
+    control_plane: ControlPlane, namespace: str, interrupted: Interrupted
+) -> None:
+    control_plane.create_secret(namespace, secret(metadata={"finalizers": ["example.com/keep"]}), "kubectl-create")
+    with ExitStack() as stack:
+        interrupted.before_apply = lambda: stack.enter_context(being_deleted(control_plane, namespace))
+        run = adopt_with(interrupted, namespace)
+        assert FIELD_MANAGER not in managers(control_plane.get_secret(namespace, SECRET))
+    assert run.lines == [f"{namespace}/aws-ecr-token: refused: changed since the check; check again"]
+
+
+def test_what_is_applied_as_string_data_is_adopted_and_its_writer_stays_named(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    by_string_data(control_plane, namespace, config(ECR))
+    before = control_plane.get_secret(namespace, SECRET)
+    assert adopt(control_plane, namespace).report.counts == {"adopted": 1}
+    after = control_plane.get_secret(namespace, SECRET)
+    assert digests(after) == digests(before)
+    assert managers(after) == {FIELD_MANAGER}, "other-writer owns stringData, and none of data"
+    notes = adopter.run(cluster(control_plane), Action.CHECK, namespace).lines
+    assert f"{namespace}/aws-ecr-token: note: data is managed by other-writer; the next refresh takes it over" in notes
+
+
+def test_an_update_under_our_name_is_not_our_apply(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.create_secret(namespace, secret(), FIELD_MANAGER)
+    run = adopt(control_plane, namespace)
+    found = control_plane.get_secret(namespace, SECRET)
+    assert found is not None
+    assert run.report.counts == {"adopted": 1}
+    assert {field["operation"] for field in found["metadata"]["managedFields"]} == {"Apply", "Update"}
+
+
+def test_each_object_of_the_file_is_adopted_or_refused_by_itself(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.create_secret(namespace, secret(immutable=True), "kubectl-create")
+    again = secret()
+    again["metadata"]["name"] = "pull-again"
+    before = control_plane.create_secret(namespace, again, "kubectl-create")
+    both = (pull_object(), pull_object(name="pull-again"))
+    with granted(control_plane, entry_of(), entry_of(name="pull-again")):
+        run = adopt(control_plane, namespace, objects=both)
+    assert run.report.counts == {"refused": 1, "adopted": 1}
+    assert run.lines[-1] == f"{namespace}/pull-again: adopted (uid the same, ownerReferences untouched)"
+    after = control_plane.get_secret(namespace, "pull-again")
+    assert digests(after) == digests(before)
+    assert FIELD_MANAGER in managers(after)
+    assert str(run.report.error()) == (
+        f"1 of 2 objects were not adopted: {namespace}/secret/aws-ecr-token: not adoptable: immutable. The log has "
+        "every line"
+    )
 
 
 def test_a_missing_secret_is_left_to_the_next_refresh(control_plane: ControlPlane, namespace: str) -> None:
     run = adopt(control_plane, namespace)
     assert run.lines == [
         f"{namespace}/aws-ecr-token: MISSING",
-        f"{namespace}: not adoptable: missing (the next refresh creates it)",
+        f"{namespace}/aws-ecr-token: not adoptable: missing (the next refresh creates it)",
     ]
     assert control_plane.get_secret(namespace, SECRET) is None
     assert run.report.error() is None, "nothing is there that could be lost"
-
-
-class Interrupted(Adopter):
-    """The adapter, with something that happens before its first apply, or in place of its answers."""
-
-    before_apply: Callable[[], object] = staticmethod(lambda: None)
-    before_removal: Callable[[], object] = staticmethod(lambda: None)
-    loses_answers = False
-
-    def adopt(self, namespace: str, name: str, manifest: Sensitive[bytes]) -> Answer:
-        self.before_apply()
-        answer = super().adopt(namespace, name, manifest)
-        # As if the answer to the first try had been lost: the second one meets what the first one did.
-        return super().adopt(namespace, name, manifest) if self.loses_answers else answer
-
-    def remove_last_applied_from(self, namespace: str, name: str, patch: bytes) -> Answer:
-        self.before_removal()
-        return super().remove_last_applied_from(namespace, name, patch)
-
-
-@pytest.fixture
-def interrupted(control_plane: ControlPlane) -> Interrupted:
-    found = cluster(control_plane)
-    found.__class__ = Interrupted
-    assert isinstance(found, Interrupted)
-    return found
 
 
 def edit(control_plane: ControlPlane, namespace: str, password: str = "written-by-someone-else-meanwhile") -> None:
@@ -247,11 +321,11 @@ def test_an_edit_between_check_and_write_is_not_overwritten(
 ) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
     interrupted.before_apply = lambda: edit(control_plane, namespace)
-    run = adopter.run(interrupted, Action.ADOPT, namespace)
+    run = adopt_with(interrupted, namespace)
     after = control_plane.get_secret(namespace, SECRET)
     assert refresher.password_in(after) == "written-by-someone-else-meanwhile"
     assert FIELD_MANAGER not in managers(after)
-    assert run.lines == [f"{namespace}: refused: changed since the check; check again"]
+    assert run.lines == [f"{namespace}/aws-ecr-token: refused: changed since the check; check again"]
     assert run.report.error() is not None
 
 
@@ -260,9 +334,11 @@ def test_an_edit_that_leaves_the_value_alone_is_not_written_over_either(
 ) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
     interrupted.before_apply = lambda: control_plane.kubectl("label", "secret", SECRET, "-n", namespace, "a=b")
-    run = adopter.run(interrupted, Action.ADOPT, namespace)
+    audit = AuditLog(control_plane.audit_log)
+    run = adopt_with(interrupted, namespace)
+    assert audit.counts(user="adopter")["patch", "secrets"] == 1, "a 409 is the answer, and not tried again"
     assert FIELD_MANAGER not in managers(control_plane.get_secret(namespace, SECRET))
-    assert run.lines == [f"{namespace}: refused: changed since the check; check again"]
+    assert run.lines == [f"{namespace}/aws-ecr-token: refused: changed since the check; check again"]
 
 
 def test_a_secret_that_is_replaced_meanwhile_is_left_alone(
@@ -275,9 +351,11 @@ def test_a_secret_that_is_replaced_meanwhile_is_left_alone(
         control_plane.create_secret(namespace, secret(), "kubectl-create")
 
     interrupted.before_apply = replace
-    run = adopter.run(interrupted, Action.ADOPT, namespace)
+    audit = AuditLog(control_plane.audit_log)
+    run = adopt_with(interrupted, namespace)
+    assert audit.counts(user="adopter")["patch", "secrets"] == 1, "a 422 is the answer, and not tried again"
     assert managers(control_plane.get_secret(namespace, SECRET)) == {"kubectl-create"}
-    assert run.lines == [f"{namespace}: refused: changed since the check; check again"]
+    assert run.lines == [f"{namespace}/aws-ecr-token: refused: changed since the check; check again"]
 
 
 def test_a_secret_that_is_deleted_meanwhile_is_not_brought_back(
@@ -285,9 +363,9 @@ def test_a_secret_that_is_deleted_meanwhile_is_not_brought_back(
 ) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
     interrupted.before_apply = lambda: control_plane.kubectl("delete", "secret", SECRET, "--namespace", namespace)
-    run = adopter.run(interrupted, Action.ADOPT, namespace)
+    run = adopt_with(interrupted, namespace)
     assert control_plane.get_secret(namespace, SECRET) is None
-    assert run.lines == [f"{namespace}: refused: changed since the check; check again"]
+    assert run.lines == [f"{namespace}/aws-ecr-token: refused: changed since the check; check again"]
 
 
 def test_an_edit_before_the_annotation_goes_is_not_overwritten(
@@ -295,10 +373,10 @@ def test_an_edit_before_the_annotation_goes_is_not_overwritten(
 ) -> None:
     apply_with_kubectl(control_plane, namespace, secret())
     interrupted.before_removal = lambda: edit(control_plane, namespace)
-    run = adopter.run(interrupted, Action.ADOPT, namespace)
+    run = adopt_with(interrupted, namespace)
     after = control_plane.get_secret(namespace, SECRET)
     assert refresher.password_in(after) == "written-by-someone-else-meanwhile"
-    assert run.lines == [f"{namespace}: refused: changed since the check; check again"]
+    assert run.lines == [f"{namespace}/aws-ecr-token: refused: changed since the check; check again"]
 
 
 def test_a_write_whose_answer_was_lost_is_known_by_what_is_there(
@@ -306,8 +384,8 @@ def test_a_write_whose_answer_was_lost_is_known_by_what_is_there(
 ) -> None:
     before = control_plane.create_secret(namespace, secret(), "kubectl-create")
     interrupted.loses_answers = True
-    run = adopter.run(interrupted, Action.ADOPT, namespace)
-    assert run.lines[-1] == f"{namespace}: adopted (uid the same, ownerReferences untouched)"
+    run = adopt_with(interrupted, namespace)
+    assert run.lines[-1] == f"{namespace}/aws-ecr-token: adopted (uid the same, ownerReferences untouched)"
     assert digests(control_plane.get_secret(namespace, SECRET)) == digests(before)
 
 
@@ -319,7 +397,7 @@ def test_one_namespace_that_is_refused_does_not_stop_another(control_plane: Cont
         control_plane.create_secret(other, secret(), "kubectl-create")
         run = adopter.run(cluster(control_plane), Action.ADOPT, f"{namespace}*")
         assert run.report.counts == {"refused": 1, "adopted": 1}
-        assert run.lines[-1] == f"{other}: adopted (uid the same, ownerReferences untouched)"
+        assert run.lines[-1] == f"{other}/aws-ecr-token: adopted (uid the same, ownerReferences untouched)"
     finally:
         control_plane.remove_namespace(other)
 
@@ -328,12 +406,13 @@ def test_a_cluster_role_without_get_fails_with_the_verb_and_the_file(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
-    target = cluster(control_plane, "refresher")
-    target.__class__ = Adopter
-    run = adopter.run(target, Action.CHECK, namespace)
-    remedy = "apply rbac/adopter.yaml with the Secret's name in resourceNames"
-    reason = "forbidden (status 403); the function's group may not get this Secret"
-    assert run.lines == [f"{namespace}: not adoptable: {reason}; {remedy}"]
+    run = adopter.run(cluster(control_plane, "refresher"), Action.CHECK, namespace)
+    remedy = (
+        "the group eks-upsert-adopter may not get this Secret; apply rbac/adopter.yaml (`make rbac ADOPTER=1` prints "
+        "it for your objects) with aws-ecr-token in resourceNames"
+    )
+    assert run.lines == [f"{namespace}/{SECRET}: not adoptable: forbidden (status 403); {remedy}"]
+    assert isinstance(run.report.error(), ObjectsFailed), "nothing at all was checked"
 
 
 def test_the_adopter_may_not_do_more_than_it_needs(control_plane: ControlPlane, namespace: str) -> None:

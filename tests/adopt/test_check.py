@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from tests.support import adopter
-from tests.support.adopter import ECR, OLD, FakeKept, cluster, config, entry, secret
+from tests.support.adopter import ECR, OLD, being_deleted, by_string_data, cluster, config, entry, granted, secret
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import HOST, SECRET
-from upsert.core.manifest import LAST_APPLIED
-from upsert.settings import Action, OnConflict
+from tests.support.objects import HOST, SECRET, pull_object
+from tests.support.objects import entry as entry_of
+from upsert.core.document import LAST_APPLIED
+from upsert.core.objects import OnConflict
+from upsert.request import Action
 
 QUAY = {"quay.io": entry("puller", "a-robot-account-password")}
 PRETTY = json.dumps({"auths": ECR}, indent=2).encode()
@@ -21,14 +23,25 @@ ROTATES = {
     f"{HOST}/password: ROTATES (33 vs 38 bytes)",
 }
 USUAL = ROTATES | {f"{HOST}/username: MATCH", ".dockerconfigjson: MATCH"}
+MAY = "may write its own value back, and delete this Secret once its source leaves it out; to keep it"
 TAKEN_OVER = ": note: data is managed by kubectl-create; the next refresh takes it over"
+REFUSED = ": note: data is managed by kubectl-create; the next refresh refuses to write it (on_conflict is refuse)"
+BLIND = (
+    "other-writer applies it as stringData, for which no conflict is ever reported: each apply writes its own value "
+    "back; stop that first"
+)
+COPY = (
+    "annotation kapp.k14s.io/original holds a stale copy of the data; adopt leaves it, so remove it with whoever "
+    "writes it"
+)
 
 
-def check(control_plane: ControlPlane, namespace: str, kept: FakeKept | None = None, **changes: Any) -> list[str]:
-    """Return the lines of a check, without the namespace that each starts with."""
+def check(control_plane: ControlPlane, namespace: str, kept: str | None = None, **changes: Any) -> list[str]:
+    """Return the lines of a check, without the namespace and object that each starts with."""
     lines = adopter.run(cluster(control_plane), Action.CHECK, namespace, kept=kept, **changes).lines
-    assert all(line.startswith(namespace) for line in lines)
-    return [line.removeprefix(namespace).removeprefix("/") for line in lines]
+    place = f"{namespace}/{SECRET}"
+    assert all(line.startswith((f"{place}/", f"{place}: ")) for line in lines)
+    return [line.removeprefix(place).removeprefix("/") for line in lines]
 
 
 def expected(keys: set[str], *rest: str) -> list[str]:
@@ -208,7 +221,7 @@ def test_a_verdict_has_this_line(control_plane: ControlPlane, namespace: str, ca
 
 def test_a_missing_secret_is_no_trouble(control_plane: ControlPlane, namespace: str) -> None:
     assert check(control_plane, namespace) == [
-        "aws-ecr-token: MISSING",
+        ": MISSING",
         ": not adoptable: missing (the next refresh creates it)",
     ]
 
@@ -227,14 +240,14 @@ def test_a_secret_without_the_key_loses_nothing_but_has_the_wrong_type(
 
 def test_other_registries_that_are_kept_match(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.create_secret(namespace, secret(ECR | QUAY), "kubectl-create")
-    kept = FakeKept(config(QUAY).decode())
+    kept = config(QUAY).decode()
     quay = {f"quay.io/{field}: MATCH" for field in ("auth", "password", "username")}
     assert check(control_plane, namespace, kept) == expected(USUAL | quay, ": adoptable")
 
 
 def test_another_value_of_a_kept_registry_is_a_mismatch(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.create_secret(namespace, secret(ECR | QUAY), "kubectl-create")
-    kept = FakeKept(config({"quay.io": entry("puller", "a-robot-account-password\n")}).decode())
+    kept = config({"quay.io": entry("puller", "a-robot-account-password\n")}).decode()
     assert {
         "quay.io/password: MISMATCH (24 vs 25 bytes; trailing newline)",
         "quay.io/username: MATCH",
@@ -244,7 +257,7 @@ def test_another_value_of_a_kept_registry_is_a_mismatch(control_plane: ControlPl
 
 def test_a_registry_that_is_only_kept_is_only_in_new(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
-    lines = check(control_plane, namespace, FakeKept(config(QUAY).decode()))
+    lines = check(control_plane, namespace, config(QUAY).decode())
     assert {f"quay.io/{field}: ONLY IN NEW" for field in ("auth", "password", "username")} < set(lines)
     assert lines[-1] == ": adoptable"
 
@@ -279,12 +292,70 @@ def test_what_else_has_a_say_is_noted_and_does_not_stand_in_the_way(
         *sorted(USUAL),
         ": note: owned by ConfigMap/registry-login: deleting that deletes this Secret; adopt leaves it so",
         ": note: finalizer example.com/keep: adopt leaves it alone",
-        ": note: Helm release pull-secrets: its next upgrade or rollback may write its own value back",
-        ": note: tracked by Argo CD: its next sync may write its own value back",
+        f": note: Helm release pull-secrets: its next upgrade or rollback {MAY}, set helm.sh/resource-policy: keep",
+        f": note: tracked by Argo CD: its next sync {MAY}, set argocd.argoproj.io/sync-options: Prune=false",
         ": note: last-applied-configuration holds a stale copy of the data; adopt removes the annotation",
         ": note: data is managed by kubectl-client-side-apply; the next refresh takes it over",
         ": adoptable",
     ]
+
+
+def test_one_that_is_being_deleted_is_not_adoptable(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.create_secret(namespace, secret(metadata={"finalizers": ["example.com/keep"]}), "kubectl-create")
+    before = check(control_plane, namespace)
+    with being_deleted(control_plane, namespace):
+        after = check(control_plane, namespace)
+    assert before[-1] == ": adoptable", "a finalizer alone is no hindrance"
+    reason = "being-deleted: it is gone once its finalizers are, and the next refresh creates it anew"
+    assert after == [*before[:-1], f": not adoptable: {reason}"]
+
+
+def test_who_applies_string_data_is_named_though_the_server_reports_no_conflict(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    by_string_data(control_plane, namespace, config(ECR))
+    assert check(control_plane, namespace) == [
+        *sorted(USUAL),
+        ": note: data is managed by other-writer; the next refresh takes it over",
+        f": note: {BLIND}",
+        ": adoptable",
+    ]
+    refused = REFUSED.replace("kubectl-create", "other-writer")
+    assert refused in check(control_plane, namespace, on_conflict=OnConflict.REFUSE)
+
+
+def test_a_tool_that_prunes_is_named_with_what_keeps_the_secret(control_plane: ControlPlane, namespace: str) -> None:
+    labels = {"kustomize.toolkit.fluxcd.io/name": "apps", "kapp.k14s.io/app": "1733011200000000000"}
+    annotations = {"kapp.k14s.io/original": json.dumps(secret({HOST: entry("AWS", "an-even-older-password")}))}
+    body = secret(metadata={"labels": labels, "annotations": annotations})
+    control_plane.create_secret(namespace, body, "kapp-server-side-apply")
+    assert check(control_plane, namespace) == [
+        *sorted(USUAL),
+        f": note: Flux Kustomization apps: its next run {MAY}, set kustomize.toolkit.fluxcd.io/prune: disabled",
+        f": note: kapp app 1733011200000000000: its next run {MAY}, set kapp.k14s.io/delete-strategy: orphan",
+        f": note: {COPY}",
+        ": note: data is managed by kapp-server-side-apply; the next refresh takes it over",
+        ": adoptable",
+    ]
+
+
+def test_each_object_of_the_file_has_lines_of_its_own(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.create_secret(namespace, secret(immutable=True), "kubectl-create")
+    again = secret()
+    again["metadata"]["name"] = "pull-again"
+    control_plane.create_secret(namespace, again, "kubectl-create")
+    both = (pull_object(), pull_object(name="pull-again", on_conflict=OnConflict.REFUSE))
+    with granted(control_plane, entry_of(), entry_of(name="pull-again")):
+        run = adopter.run(cluster(control_plane), Action.CHECK, namespace, objects=both)
+    assert run.lines == [
+        *sorted(f"{namespace}/aws-ecr-token/{key}" for key in USUAL),
+        f"{namespace}/aws-ecr-token{TAKEN_OVER}",
+        f"{namespace}/aws-ecr-token: not adoptable: immutable",
+        *sorted(f"{namespace}/pull-again/{key}" for key in USUAL),
+        f"{namespace}/pull-again{REFUSED}",
+        f"{namespace}/pull-again: adoptable",
+    ]
+    assert run.report.counts == {"not_adoptable": 1, "adoptable": 1}
 
 
 def test_a_current_copy_is_told_from_a_stale_one(control_plane: ControlPlane, namespace: str) -> None:
@@ -297,5 +368,4 @@ def test_under_refuse_the_note_says_that_the_next_refresh_will_not_write(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
-    note = ": note: data is managed by kubectl-create; the next refresh refuses to write it (ON_CONFLICT is refuse)"
-    assert note in check(control_plane, namespace, on_conflict=OnConflict.REFUSE)
+    assert REFUSED in check(control_plane, namespace, on_conflict=OnConflict.REFUSE)

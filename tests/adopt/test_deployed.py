@@ -22,5 +22,5 @@ def test_a_migration_ends_as_it_should_on_the_deployed_stack() -> None:
     }
     (refusal,) = refusals
     assert refusal.startswith(
-        "2 of 9 namespaces were not adopted: team-immutable: not adoptable: immutable; team-newline"
+        "2 of 9 objects were not adopted: team-immutable/secret/aws-ecr-token: not adoptable: immutable; team-newline"
     )

@@ -10,8 +10,8 @@ from tests.support import adopter
 from tests.support.adopter import allowed, cluster, secret
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import SECRET
-from upsert.settings import Action
+from tests.support.objects import SECRET
+from upsert.request import Action
 
 GROUP = "external-secrets.io"
 ROLE = "sees-external-secrets"
@@ -76,10 +76,10 @@ def test_those_that_write_the_secret_are_named_with_their_policy(
     create(control_plane, kind, namespace, "database", name="database-password")
     run = adopter.run(cluster(control_plane), Action.CHECK, namespace)
     assert [line for line in run.lines if "ExternalSecret" in line] == [
-        f"{namespace}: note: ExternalSecret {SECRET} writes it (creationPolicy Owner): stop that first",
-        f"{namespace}: note: ExternalSecret registry-login writes it (creationPolicy Merge): stop that first",
+        f"{namespace}/{SECRET}: note: ExternalSecret {SECRET} writes it (creationPolicy Owner): stop that first",
+        f"{namespace}/{SECRET}: note: ExternalSecret registry-login writes it (creationPolicy Merge): stop that first",
     ]
-    assert run.lines[-1] == f"{namespace}: adoptable"
+    assert run.lines[-1] == f"{namespace}/{SECRET}: adoptable"
     assert run.report.saw_external_secrets
 
 
@@ -89,7 +89,7 @@ def test_a_cluster_without_the_kind_is_asked_for_each_version_once(control_plane
     target, audit = cluster(control_plane), AuditLog(control_plane.audit_log)
     for _ in range(2):
         run = adopter.run(target, Action.CHECK, namespace)
-        assert run.lines[-1] == f"{namespace}: adoptable"
+        assert run.lines[-1] == f"{namespace}/{SECRET}: adoptable"
         assert run.report.saw_external_secrets
     assert audit.counts(user="adopter")["list", "externalsecrets"] == 2
 
@@ -102,6 +102,6 @@ def test_without_leave_to_see_them_they_are_asked_for_once(
     target, audit = cluster(control_plane), AuditLog(control_plane.audit_log)
     for _ in range(2):
         run = adopter.run(target, Action.CHECK, namespace)
-        assert run.lines[-1] == f"{namespace}: adoptable"
+        assert run.lines[-1] == f"{namespace}/{SECRET}: adoptable"
         assert not run.report.saw_external_secrets
     assert audit.counts(user="adopter")["list", "externalsecrets"] == 1

@@ -3,28 +3,32 @@
 import base64
 import json
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.adopt.conftest import KEEPS, Migration, Team
-from tests.support.adopter import ARN, ECR, OLD, config, digests, entry, managers, secret
+from tests.support import objects
+from tests.support.adopter import ECR, OLD, config, digests, entry, granted, managers, secret
 from tests.support.audit import AuditLog
 from tests.support.canary import Canary
 from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import new_password
 from tests.support.invocation import Seen, canary
-from tests.support.refresher import HOST, SECRET, password_in
-from upsert import telemetry
-from upsert.adopt import Report
-from upsert.core.adoption import Adopted
-from upsert.core.manifest import FIELD_MANAGER, LAST_APPLIED
-from upsert.core.verdicts import missing
-from upsert.errors import ExtraRegistriesError, ImportRefused, NamespacesFailed, NoNamespaceMatches, SettingsError
-from upsert.settings import Action
-from upsert.telemetry import adoption_answer
+from tests.support.objects import ARN, HOST, SECRET, pull_object
+from tests.support.refresher import password_in
+from upsert import adopt_records
+from upsert.adopt import AdoptReport
+from upsert.adopt_records import adopt_answer
+from upsert.core.adoptions import Adopted
+from upsert.core.checks import missing
+from upsert.core.document import LAST_APPLIED
+from upsert.core.identity import FIELD_MANAGER
+from upsert.errors import ImportRefused, InputError, NoNamespaceMatches, ObjectsFailed, SourceFailed
+from upsert.request import Action
 
 EVENTS = Path(__file__).parents[2] / "events"
 TOKEN = "dckr_pat_Q2hlY2tUaGVuQWRvcHQ"
@@ -43,13 +47,13 @@ def event(name: str) -> dict[str, Any]:
 
 def answer(seen: Seen) -> dict[str, Any]:
     assert seen.error is None, seen.error
-    assert seen.result is not None
+    assert isinstance(seen.result, dict)
     return seen.result
 
 
 def fields(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record without what every record has, and what is never the same."""
-    usual = ("level", "timestamp", "service", "request_id", "cluster", "secret")
+    usual = ("level", "timestamp", "service", "request_id", "cluster")
     return {key: value for key, value in record.items() if key not in usual}
 
 
@@ -60,13 +64,13 @@ def test_the_way_through_a_migration(aws: Migration, plane: ControlPlane, team: 
     lost = "only in live: https://index.docker.io/v1//auth, https://index.docker.io/v1//password"
     first = answer(aws.adopt(event("check"), **KEEPS))
     assert first["not_adoptable"] == 2
-    assert any(line.startswith(f"team-a: not adoptable: {lost}") for line in first["lines"])
+    assert any(line.startswith(f"team-a/{SECRET}: not adoptable: {lost}") for line in first["lines"])
 
     imported = answer(aws.adopt(event("import"), **KEEPS))
     assert imported["lines"] == [
-        f"team-a/{HOST}: left out (ECR gives a new password each time)",
-        "team-a/https://index.docker.io/v1/: imported",
-        "team-a/quay.io: imported",
+        f"team-a/{SECRET}/{HOST}: left out (ECR gives a new password each time)",
+        "team-a/aws-ecr-token/https://index.docker.io/v1/: imported",
+        "team-a/aws-ecr-token/quay.io: imported",
     ]
     assert aws.secrets.value == config(OTHERS).decode()
 
@@ -74,8 +78,8 @@ def test_the_way_through_a_migration(aws: Migration, plane: ControlPlane, team: 
     assert second["adoptable"] == 2
     for host, values in OTHERS.items():
         for field in values:
-            assert f"team-b/{host}/{field}: MATCH" in second["lines"]
-    assert "team-b/.dockerconfigjson: MATCH" in second["lines"]
+            assert f"team-b/{SECRET}/{host}/{field}: MATCH" in second["lines"]
+    assert "team-b/aws-ecr-token/.dockerconfigjson: MATCH" in second["lines"]
 
     adopted = answer(aws.adopt(event("adopt"), **KEEPS))
     assert adopted["adopted"] == 2
@@ -113,17 +117,19 @@ def test_a_check_writes_one_record_per_verdict_and_one_for_the_namespace(
     (username,) = [record for record in verdicts if record["key"] == f"{HOST}/username"]
     assert fields(username) == {
         "message": "adopt.verdict",
+        "object": "secret/aws-ecr-token",
         "namespace": "team-a",
         "key": f"{HOST}/username",
         "verdict": "MISMATCH",
         "live_bytes": 4,
         "new_bytes": 3,
         "differences": ["trailing newline"],
-        "line": f"team-a/{HOST}/username: MISMATCH (4 vs 3 bytes; trailing newline)",
+        "line": f"team-a/{SECRET}/{HOST}/username: MISMATCH (4 vs 3 bytes; trailing newline)",
     }
     (checked,) = seen.named("adopt.checked")
     assert fields(checked) == {
         "message": "adopt.checked",
+        "object": "secret/aws-ecr-token",
         "namespace": "team-a",
         "adoptable": False,
         "reasons": [f"differs: {HOST}/username"],
@@ -134,15 +140,20 @@ def test_a_check_writes_one_record_per_verdict_and_one_for_the_namespace(
         "immutable": False,
         "owners": [],
         "finalizers": [],
+        "being_deleted": False,
         "helm_release": "",
         "argo_cd": "",
+        "tools": [],
         "last_applied": "",
+        "copies": [],
         "managers": ["kubectl-create"],
     }
     (completed,) = seen.named("adopt.completed")
     assert fields(completed) == {
         "message": "adopt.completed",
         "action": "check",
+        "objects": 1,
+        "objects_not_made": [],
         "namespaces": 1,
         "not_adoptable": 1,
         "api_requests": 3,
@@ -151,8 +162,8 @@ def test_a_check_writes_one_record_per_verdict_and_one_for_the_namespace(
     assert answer(seen) == {key: value for key, value in fields(completed).items() if key != "message"} | {
         "lines": [
             *sorted(record["line"] for record in verdicts),
-            f"team-a: note: {checked['notes'][0]}",
-            f"team-a: not adoptable: {checked['reasons'][0]}",
+            f"team-a/{SECRET}: note: {checked['notes'][0]}",
+            f"team-a/{SECRET}: not adoptable: {checked['reasons'][0]}",
         ]
     }
 
@@ -164,6 +175,7 @@ def test_an_adoption_is_recorded_with_what_the_server_said(aws: Migration, plane
     assert after is not None
     assert fields(adopted) == {
         "message": "adopt.adopted",
+        "object": "secret/aws-ecr-token",
         "namespace": "team-a",
         "uid": live["metadata"]["uid"],
         "resource_version": after["metadata"]["resourceVersion"],
@@ -176,17 +188,107 @@ def test_a_refusal_fails_the_run_after_the_others_were_adopted(aws: Migration, p
     plane.create_secret(team("team-a"), secret(immutable=True), "kubectl-create")
     plane.create_secret(team("team-b"), secret(), "kubectl-create")
     seen = aws.adopt(event("adopt"))
-    assert isinstance(seen.error, NamespacesFailed)
+    assert isinstance(seen.error, ObjectsFailed)
     assert str(seen.error) == (
-        "1 of 2 namespaces were not adopted: team-a: not adoptable: immutable. The log has every line"
+        "1 of 2 objects were not adopted: team-a/secret/aws-ecr-token: not adoptable: immutable. The log has every line"
     )
     (refused,) = seen.named("adopt.refused")
     assert fields(refused) == {
         "message": "adopt.refused",
+        "object": "secret/aws-ecr-token",
         "namespace": "team-a",
         "reason": "not adoptable: immutable",
     }
     assert FIELD_MANAGER in managers(plane.get_secret("team-b", SECRET))
+
+
+def two(**second: Any) -> dict[str, Any]:
+    """Return a file of two objects: the shipped one, and another one."""
+    return {"objects": [objects.entry(), objects.entry(name="pull-again", **second)]}
+
+
+class TestTwoObjects:
+    def test_each_has_its_lines_and_records(self, aws: Migration, plane: ControlPlane, team: Team) -> None:
+        again = secret()
+        again["metadata"]["name"] = "pull-again"
+        plane.create_secret(team("team-a"), again, "kubectl-create")
+        with granted(plane, *two()["objects"]):
+            seen = aws.adopt(event("check"), **two())
+            named = aws.adopt(event("check") | {"objects": ["pull-*"]}, **two())
+        result = answer(seen)
+        counts = {key: result[key] for key in ("objects", "namespaces", "adoptable", "missing")}
+        assert counts == {"objects": 2, "namespaces": 1, "adoptable": 1, "missing": 1}
+        conclusions = [line for line in result["lines"] if "adoptable" in line]
+        assert conclusions == [
+            "team-a/aws-ecr-token: not adoptable: missing (the next refresh creates it)",
+            "team-a/pull-again: adoptable",
+        ]
+        checked = {record["object"]: record["adoptable"] for record in seen.named("adopt.checked")}
+        assert checked == {"secret/aws-ecr-token": False, "secret/pull-again": True}
+        assert answer(named)["objects"] == 1
+
+    def test_a_source_that_fails_fails_its_own_object(self, aws: Migration, plane: ControlPlane, team: Team) -> None:
+        plane.create_secret(team("team-a"), secret(), "kubectl-create")
+        file = two(registries=[{"auths": {"secret": "not-there"}}])
+        checked = aws.adopt(event("check"), **file)
+        why = "cannot read secret not-there: ResourceNotFoundException."
+        assert answer(checked)["lines"][0].startswith(f"pull-again: not checked: {why}")
+        assert answer(checked)["objects_not_made"] == ["secret/pull-again"]
+        assert answer(checked)["adoptable"] == 1
+        (record,) = checked.named("source.failed")
+        assert record["object"] == "secret/pull-again"
+        assert record["remedy"].startswith(why)
+        adopted = aws.adopt(event("adopt"), **file)
+        assert isinstance(adopted.error, SourceFailed)
+        assert str(adopted.error).startswith(why)
+        assert FIELD_MANAGER in managers(plane.get_secret("team-a", SECRET))
+
+    def test_a_source_that_fails_is_told_with_the_objects_that_were_refused(
+        self, aws: Migration, plane: ControlPlane, team: Team
+    ) -> None:
+        plane.create_secret(team("team-a"), secret(immutable=True), "kubectl-create")
+        seen = aws.adopt(event("adopt"), **two(registries=[{"auths": {"secret": "not-there"}}]))
+        assert isinstance(seen.error, ObjectsFailed)
+        assert str(seen.error).startswith(
+            "1 of 1 objects were not adopted: team-a/secret/aws-ecr-token: not adoptable: immutable; cannot read "
+            "secret not-there: "
+        )
+
+    def test_one_that_selects_no_namespace_is_told(self, aws: Migration, plane: ControlPlane, team: Team) -> None:
+        plane.create_secret(team("team-a"), secret(), "kubectl-create")
+        seen = aws.adopt({"action": "check"}, **two(include=["nowhere"]))
+        why = "no namespace of the cluster is in its scope; check include, exclude and selector"
+        assert answer(seen)["lines"][0] == f"pull-again: not checked: {why}"
+        (record,) = seen.named("object.unplaced")
+        assert (record["object"], record["remedy"]) == ("secret/pull-again", why)
+
+
+def test_a_check_in_which_every_object_failed_ends_as_an_error(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    plane.create_secret(team("team-a"), secret(), "kubectl-create")
+    plane.kubectl("delete", "clusterrolebinding", "eks-upsert-adopter")
+    plane.kubectl("create", "clusterrole", "lists-namespaces", "--verb=list", "--resource=namespaces")
+    binding = ("--clusterrole=lists-namespaces", "--group=eks-upsert-adopter")
+    plane.kubectl("create", "clusterrolebinding", "lists-namespaces", *binding)
+    try:
+        seen = eventually(lambda: aws.adopt(event("check")), lambda seen: isinstance(seen.error, ObjectsFailed))
+    finally:
+        plane.kubectl("delete", "clusterrolebinding,clusterrole", "lists-namespaces")
+        plane.apply_yaml(objects.roles(is_adopter=True))
+        eventually(lambda: aws.adopt(event("check")), lambda seen: seen.error is None)
+    assert str(seen.error) == (
+        "1 of 1 objects were not checked: team-a/secret/aws-ecr-token: forbidden. The log has every line"
+    )
+    (failed,) = seen.named("adopt.failed")
+    assert "rbac/adopter.yaml" in failed["remedy"]
+    assert "rbac/refresher.yaml" not in failed["remedy"]
+
+
+def eventually(look: Callable[[], Seen], is_right: Callable[[Seen], bool]) -> Seen:
+    """Return the first of what is seen that is right: the API server learns of roles a moment later."""
+    deadline = time.monotonic() + 20
+    while not is_right(seen := look()):
+        assert time.monotonic() < deadline, seen.error
+    return seen
 
 
 def test_no_line_record_or_error_holds_part_of_a_value(aws: Migration, plane: ControlPlane, team: Team) -> None:
@@ -239,8 +341,8 @@ class TestImport:
         puts = aws.secrets.calls.count("PutSecretValue")
         again = answer(aws.adopt(event("import"), **KEEPS))
         assert again["lines"][1:] == [
-            "team-a/https://index.docker.io/v1/: imported already",
-            "team-a/quay.io: imported already",
+            "team-a/aws-ecr-token/https://index.docker.io/v1/: imported already",
+            "team-a/aws-ecr-token/quay.io: imported already",
         ]
         assert aws.secrets.calls.count("PutSecretValue") == puts
 
@@ -257,7 +359,7 @@ class TestImport:
         seen = aws.adopt(event("import"), **KEEPS)
         assert isinstance(seen.error, ImportRefused)
         assert str(seen.error) == (
-            "team-a: EXTRA_REGISTRIES_SECRET holds another value for quay.io; nothing was imported. Find out which one "
+            f"team-a: secret {ARN} holds another value for quay.io; nothing was imported. Find out which one "
             "is right, and remove the other"
         )
         assert aws.secrets.value == kept
@@ -266,23 +368,26 @@ class TestImport:
         other = "999999999999.dkr.ecr.us-east-1.amazonaws.com"
         team("team-a", secret(ECR | {f"https://{other}": entry("AWS", OLD)} | OTHERS))
         lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]
-        assert f"team-a/https://{other}: left out (ECR gives a new password each time)" in lines
+        assert f"team-a/aws-ecr-token/https://{other}: left out (ECR gives a new password each time)" in lines
         assert aws.secrets.value == config(OTHERS).decode()
 
     def test_nothing_to_import_writes_nothing(self, aws: Migration, team: Team) -> None:
         team("team-a", secret())
         lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]
-        assert lines == [f"team-a/{HOST}: left out (ECR gives a new password each time)"]
+        assert lines == [f"team-a/{SECRET}/{HOST}: left out (ECR gives a new password each time)"]
         assert aws.secrets.value is None
 
     @pytest.mark.parametrize(
         ("body", "message"),
         [
-            (None, "team-a: the Secret was not read: missing"),
-            (secret(b"{]", type="Opaque"), "team-a: its .dockerconfigjson is not a docker config: no JSON"),
+            (None, "team-a: the Secret was not read: missing; nothing was imported"),
             (
-                secret(b'{"auths":{"quay.io":{"auth":"x","auth":"y"}}}'),
-                "team-a: its .dockerconfigjson is not a docker config: repeated key",
+                secret(b"{]", type="Opaque"),
+                "team-a: a kubelet cannot read its .dockerconfigjson: no JSON; nothing was imported",
+            ),
+            (
+                secret(b'{"auths":{"quay.io":{"auth":"eDp5","auth":"eDp6"}}}'),
+                "team-a: its .dockerconfigjson is not a docker config: repeated key; nothing was imported",
             ),
             (
                 secret({"quay.io": {}}),
@@ -299,28 +404,77 @@ class TestImport:
         assert str(seen.error) == message
         assert aws.secrets.value is None
 
-    def test_without_a_place_to_keep_them_it_stops(self, aws: Migration) -> None:
-        seen = aws.adopt(event("import"))
-        assert isinstance(seen.error, SettingsError)
-        assert seen.error.problems == (
-            "EXTRA_REGISTRIES_SECRET: is empty; import expected the ARN of the secret to write to",
+    @pytest.mark.parametrize(
+        ("entry", "message"),
+        [
+            (objects.entry(), "has no place for entries of other registries; add `- auths: {secret: NAME}` to its"),
+            (
+                objects.entry(registries=[{"ecr": {}}, {"auths": {"secret": ARN, "member": "docker"}}]),
+                "registries[1].auths is one member of a secret, and an import writes a whole one; keep the entries in",
+            ),
+        ],
+    )
+    def test_without_a_place_to_keep_them_it_stops(
+        self, aws: Migration, team: Team, entry: dict[str, Any], message: str
+    ) -> None:
+        team("team-a", secret(ECR | OTHERS))
+        calls = len(aws.secrets.calls)
+        seen = aws.adopt(event("import"), objects=[entry])
+        assert isinstance(seen.error, ImportRefused)
+        assert str(seen.error).startswith(f"secret/aws-ecr-token: {message}")
+        assert len(aws.secrets.calls) == calls
+
+    def test_of_two_objects_one_is_named(self, aws: Migration, team: Team) -> None:
+        team("team-a", secret(ECR | OTHERS))
+        both = [objects.entry(kept=True), objects.entry(name="pull-again", kept=True)]
+        seen = aws.adopt(event("import"), objects=both)
+        assert isinstance(seen.error, InputError)
+        assert seen.error.problems == ("event.objects: are 2 of the file; expected the name of one",)
+        lines = answer(aws.adopt(event("import") | {"objects": [SECRET]}, objects=both))["lines"]
+        assert f"team-a/{SECRET}/quay.io: imported" in lines
+
+    @pytest.mark.parametrize("first", [None, config({"ghcr.io": entry("other", "another-teams-password")}).decode()])
+    def test_of_two_at_once_one_says_that_it_lost(self, aws: Migration, team: Team, first: str | None) -> None:
+        """The other one moves on between our reading and our writing."""
+        team("team-a", secret(ECR | OTHERS))
+        aws.secrets.value = first
+        others = config({"gcr.io": entry("x", "of-the-other-import")}).decode()
+
+        def move_on(operation: str) -> None:
+            if operation == "PutSecretValue":
+                aws.secrets.before = lambda _: None
+                aws.secrets.value = others
+
+        aws.secrets.before = move_on
+        seen = aws.adopt(event("import"), **KEEPS)
+        assert isinstance(seen.error, ImportRefused)
+        assert str(seen.error) == (
+            f"team-a: secret {ARN} was changed by someone else meanwhile; nothing was imported. Import again"
         )
+        assert aws.secrets.value == others
+        assert not seen.named("adopt.imported")
+        answer(aws.adopt(event("import"), **KEEPS))
+        assert aws.secrets.value == config(json.loads(others)["auths"] | OTHERS).decode()
 
 
+PLACE = "secret/aws-ecr-token: registries[1].auths:"
 KEPT: Mapping[str, tuple[str | None, str]] = {
-    "no value yet": (None, "EXTRA_REGISTRIES_SECRET holds no entry"),
-    "an empty text": ("", "EXTRA_REGISTRIES_SECRET holds no entry"),
-    "no entries": ('{"auths": {}}', "EXTRA_REGISTRIES_SECRET holds no entry"),
-    "no JSON": ("secret:" + TOKEN, "EXTRA_REGISTRIES_SECRET is malformed: no JSON"),
-    "a list": (f'["{TOKEN}"]', "EXTRA_REGISTRIES_SECRET is malformed: no JSON object"),
-    "an entry that is a text": (f'{{"auths": {{"quay.io": "{TOKEN}"}}}}', "an entry of auths is no object"),
-    "a field that is no text": ('{"auths": {"quay.io": {"auth": 1}}}', "a field of an entry is no text"),
+    "no value yet": (None, f"secret {ARN} holds no value yet; put one there"),
+    "an empty text": ("", f"{PLACE} holds no entry"),
+    "no entries": ('{"auths": {}}', f"{PLACE} holds no entry"),
+    "no JSON": ("secret:" + TOKEN, f"{PLACE} no JSON"),
+    "a list": (f'["{TOKEN}"]', f"{PLACE} no JSON object"),
+    "an entry that is a text": (f'{{"auths": {{"quay.io": "{TOKEN}"}}}}', f"{PLACE} an entry of auths is no object"),
+    "a field that is no text": ('{"auths": {"quay.io": {"auth": 1}}}', f"{PLACE} a field of an entry is no text"),
     "a repeated key": (
         f'{{"auths": {{"quay.io": {{"auth": "x"}}, "quay.io": {{"auth": "{TOKEN}"}}}}}}',
-        "EXTRA_REGISTRIES_SECRET is malformed: repeated key",
+        f"{PLACE} repeated key",
     ),
-    "more than auths": (f'{{"auths": {{"quay.io": {{"auth": "x"}}}}, "{TOKEN}": 1}}', "holds more than auths"),
-    "an entry without fields": ('{"auths": {"quay.io": {}}}', "has an entry without host or fields"),
+    "more than auths": (
+        f'{{"auths": {{"quay.io": {{"auth": "x"}}}}, "{TOKEN}": 1}}',
+        f"{PLACE} holds more than auths",
+    ),
+    "an entry without fields": ('{"auths": {"quay.io": {}}}', f"{PLACE} has an entry without host or fields"),
 }
 
 
@@ -333,7 +487,7 @@ def test_bad_entries_for_other_registries_stop_a_refresh_and_an_adoption_before_
     before = plane.get_secret("team-a", SECRET)
     audit = AuditLog(plane.audit_log)
     for seen in (aws.refresh(**KEEPS), aws.adopt(event("adopt"), **KEEPS)):
-        assert isinstance(seen.error, ExtraRegistriesError)
+        assert isinstance(seen.error, SourceFailed)
         assert message in str(seen.error)
         assert TOKEN not in "".join(seen.texts)
     assert plane.get_secret("team-a", SECRET) == before
@@ -343,9 +497,9 @@ def test_bad_entries_for_other_registries_stop_a_refresh_and_an_adoption_before_
 def test_a_secret_that_may_not_be_read_stops_the_run_with_the_action_it_needs(aws: Migration) -> None:
     aws.secrets.refusal = "AccessDeniedException"
     seen = aws.refresh(**KEEPS)
-    assert isinstance(seen.error, ExtraRegistriesError)
+    assert isinstance(seen.error, SourceFailed)
     assert str(seen.error).startswith(
-        f"cannot read EXTRA_REGISTRIES_SECRET {ARN}: AccessDeniedException. The secret must exist, the function's role "
+        f"cannot read secret {ARN}: AccessDeniedException. The secret must exist, the function's role "
         "needs secretsmanager:GetSecretValue on it"
     )
 
@@ -361,7 +515,7 @@ def test_without_the_setting_secrets_manager_is_not_asked(aws: Migration, team: 
 def test_before_the_first_import_a_check_tells_what_there_is_to_import(aws: Migration, team: Team) -> None:
     team("team-a", secret(ECR | OTHERS))
     lines = answer(aws.adopt(event("check"), **KEEPS))["lines"]
-    assert "team-a/quay.io/auth: ONLY IN LIVE" in lines
+    assert "team-a/aws-ecr-token/quay.io/auth: ONLY IN LIVE" in lines
 
 
 def test_ecr_wins_over_an_entry_that_is_kept_for_it(aws: Migration, plane: ControlPlane, team: Team) -> None:
@@ -376,44 +530,54 @@ def test_ecr_wins_over_an_entry_that_is_kept_for_it(aws: Migration, plane: Contr
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ([], 'event: [] is wrong; expected a JSON object, such as {"action": "check"}'),
-        ({}, "event.action: None is wrong; expected one of check, adopt, import"),
+        ([], 'event: a list of 0 is wrong; expected a JSON object, such as {"action": "check"}'),
+        ({}, "event.action: null is wrong; expected one of check, adopt, import"),
         ({"action": "take"}, "event.action: 'take' is wrong; expected one of check, adopt, import"),
         (
             {"action": "check", "namespace": "team-a"},
-            "event: unknown key 'namespace'; expected action and namespaces with action check",
+            "event: unknown field 'namespace'; expected action or objects or cluster or namespaces",
         ),
         (
             {"action": "adopt", "force": True},
-            "event: unknown key 'force'; expected action and namespaces with action adopt",
+            "event: unknown field 'force'; expected action or objects or cluster or namespaces",
         ),
         (
             {"action": "adopt", "namespaces": []},
-            "event.namespaces: [] is wrong; expected a list of names or globs, not empty",
+            (
+                "event.namespaces: a list of 0 is wrong; expected a list, each of it a namespace's name or a glob over "
+                "such names, such as team-*"
+            ),
         ),
-        ({"action": "import"}, "event.namespace: None is wrong; expected a namespace's name"),
+        ({"action": "import"}, "event.namespace: is missing; expected a namespace's name"),
         (
             {"action": "import", "namespace": "team-*"},
             "event.namespace: 'team-*' is wrong; expected a namespace's name",
+        ),
+        (
+            {"action": "check", "objects": ["another"]},
+            "event.objects: 'another' is no object of the file for this cluster; expected 'aws-ecr-token'",
+        ),
+        (
+            {"action": "check", "cluster": "another"},
+            "event.cluster: 'another' is no cluster of the file; nothing else can be written to",
         ),
     ],
 )
 def test_a_bad_event_is_one_clear_error(aws: Migration, bad: object, problem: str) -> None:
     seen = aws.adopt(bad, **KEEPS)
-    assert isinstance(seen.error, SettingsError)
+    assert isinstance(seen.error, InputError)
     assert seen.error.problems == (problem,)
     (stopped,) = seen.named("adopt.stopped")
-    assert stopped["error"] == "SettingsError"
+    assert stopped["error"] == "InputError"
 
 
-@pytest.mark.parametrize("arn", ["registries", "arn:aws:s3:::bucket", ARN + " "])
-def test_a_bad_arn_is_one_clear_error(aws: Migration, arn: str) -> None:
-    seen = aws.refresh(EXTRA_REGISTRIES_SECRET=arn)
-    assert isinstance(seen.error, SettingsError)
-    assert str(seen.error) == (
-        f"EXTRA_REGISTRIES_SECRET: {arn!r} is wrong; expected nothing, or an ARN such as "
-        "arn:aws:secretsmanager:eu-central-1:111122223333:secret:registries-AbCdEf"
-    )
+@pytest.mark.parametrize("arn", ["arn:aws:s3:::bucket", ARN + " "])
+def test_a_bad_arn_cannot_be_built(arn: str) -> None:
+    with pytest.raises(InputError) as found:
+        objects.compiled(objects.entry(registries=[{"auths": {"secret": arn}}]))
+    (problem,) = found.value.problems
+    assert problem.endswith("expected a secret's name in this account and region, or its ARN")
+    assert arn not in problem
 
 
 def test_an_unknown_namespace_is_named(aws: Migration) -> None:
@@ -425,15 +589,19 @@ def test_an_unknown_namespace_is_named(aws: Migration) -> None:
 def test_an_answer_that_would_be_too_long_leaves_out_namespaces_without_trouble(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    results = [missing(f"team-{number}", SECRET) for number in range(3)]
-    fine = [Adopted(f"fine-{number}", "uid", "1", (), written=True, removed_last_applied=False) for number in range(3)]
-    report = Report(Action.ADOPT, (*fine, *results), api_requests=1, saw_external_secrets=True)
-    assert len(adoption_answer(report)["lines"]) == 9
-    monkeypatch.setattr(telemetry, "_MOST_BYTES_OF_LINES", 400)
-    short = adoption_answer(report)
-    assert short["namespaces_left_out"] == 2
+    title = pull_object().title
+    results = [missing(title, f"team-{number}") for number in range(3)]
+    fine = [
+        Adopted(title, f"fine-{number}", "uid", "1", (), written=True, removed_last_applied=False)
+        for number in range(3)
+    ]
+    report = AdoptReport(Action.ADOPT, (*fine, *results), api_requests=1, saw_external_secrets=True)
+    assert len(adopt_answer(report)["lines"]) == 9
+    monkeypatch.setattr(adopt_records, "_MOST_BYTES_OF_LINES", 470)
+    short = adopt_answer(report)
+    assert short["left_out"] == 2
     assert short["remedy"].startswith("the answer would be too long; the log has every line")
-    assert [line.partition(":")[0] for line in short["lines"]] == [
+    assert [line.partition("/")[0] for line in short["lines"]] == [
         "fine-0",
-        *(name for number in range(3) for name in (f"team-{number}/aws-ecr-token", f"team-{number}")),
+        *(name for number in range(3) for name in (f"team-{number}", f"team-{number}")),
     ]

@@ -1,20 +1,21 @@
-"""The adapter of AWS Secrets Manager, against the emulator with IAM enforced and against the tests' own stand-in."""
+"""Where entries are kept, AWS Secrets Manager, against the emulator with IAM enforced and the tests' own stand-in."""
 
 import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import boto3
 import pytest
 
-from tests.support.ministack import REGION, MiniStack
+from tests.support.ministack import ACCOUNT, REGION, MiniStack
 from tests.support.secrets_standin import ARN, SecretsStandin
-from upsert.adapters.secretsmanager import KeptSecret
+from upsert.adopt_wiring import KeptSecret
+from upsert.aws import Aws
 from upsert.core.sensitive import Sensitive
-from upsert.errors import ExtraRegistriesError
+from upsert.errors import SourceFailed
 
 VALUE = '{"auths":{"quay.io":{"auth":"eDp5"}}}'
+NEEDED = ("GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +25,14 @@ def emulator() -> Iterator[MiniStack]:
 
 
 @contextmanager
-def pointed_at(url: str) -> Iterator[None]:
+def as_user(url: str = "", key: str = "a", secret: str = "b", region: str = REGION) -> Iterator[Aws]:
+    """Give the AWS APIs as the functions have them, with that key, at that address of Secrets Manager."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", key)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+        patch.delenv("AWS_SESSION_TOKEN", raising=False)
         patch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", url)
-        yield
+        yield Aws(account=ACCOUNT, region=region)
 
 
 class Emulated:
@@ -35,14 +40,24 @@ class Emulated:
 
     def __init__(self, emulator: MiniStack) -> None:
         self._emulator = emulator
-        self.arn: str = emulator.client("secretsmanager").create_secret(Name=f"registries-{secrets.token_hex(4)}")[
-            "ARN"
-        ]
+        self._client = emulator.client("secretsmanager")
+        self.arn: str = self._client.create_secret(Name=f"registries-{secrets.token_hex(4)}")["ARN"]
 
-    def kept(self, *actions: str, arn: str = "") -> KeptSecret:
+    @contextmanager
+    def kept(self, *actions: str, arn: str = "") -> Iterator[KeptSecret]:
         # A policy names at least one action.
         keys = self._emulator.user_with_policy([f"secretsmanager:{action}" for action in actions or ("ListSecrets",)])
-        return KeptSecret(boto3.Session(keys.id, keys.secret, region_name=REGION), arn or self.arn)
+        with as_user(self._emulator.url, keys.id, keys.secret) as aws:
+            yield KeptSecret(arn or self.arn, aws)
+
+    def stages(self) -> dict[str, str]:
+        """Return the value that each staging label is on."""
+        versions = self._client.describe_secret(SecretId=self.arn)["VersionIdsToStages"]
+        return {
+            stage: self._client.get_secret_value(SecretId=self.arn, VersionId=version).get("SecretString", "")
+            for version, stages in versions.items()
+            for stage in stages
+        }
 
 
 class StoodIn:
@@ -53,10 +68,11 @@ class StoodIn:
     def __init__(self, standin: SecretsStandin) -> None:
         self._standin = standin
 
-    def kept(self, *actions: str, arn: str = "") -> KeptSecret:
-        needed = {"GetSecretValue", "PutSecretValue"}
-        self._standin.refusal = "" if set(actions) == needed else "AccessDeniedException"
-        return KeptSecret(boto3.Session("a", "b", region_name=REGION), arn or self.arn)
+    @contextmanager
+    def kept(self, *actions: str, arn: str = "") -> Iterator[KeptSecret]:
+        self._standin.refusals = {action: "AccessDeniedException" for action in NEEDED if action not in actions}
+        with as_user(self._standin.url) as aws:
+            yield KeptSecret(arn or self.arn, aws)
 
 
 type Place = Emulated | StoodIn
@@ -65,62 +81,119 @@ type Place = Emulated | StoodIn
 @pytest.fixture(params=["emulator", "stand-in"])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     if request.param == "emulator":
-        emulator = request.getfixturevalue("emulator")
-        with pointed_at(emulator.url):
-            yield Emulated(emulator)
+        yield Emulated(request.getfixturevalue("emulator"))
     else:
-        with SecretsStandin() as standin, pointed_at(standin.url):
+        with SecretsStandin() as standin:
             yield StoodIn(standin)
 
 
+def put(kept: KeptSecret, text: str) -> bool:
+    """Put a text over what is there."""
+    found = kept.fetch()
+    return kept.put(Sensitive(text), over=found.id if found else "")
+
+
+def text_in(kept: KeptSecret) -> str:
+    found = kept.fetch()
+    return found.value.reveal() if found else ""
+
+
 def test_a_secret_without_a_value_is_told_from_one_that_is_not_there(place: Place) -> None:
-    kept = place.kept("GetSecretValue", "PutSecretValue")
-    assert kept.read() in (None, Sensitive(""))
-    with pytest.raises(ExtraRegistriesError, match=r"cannot read EXTRA_REGISTRIES_SECRET .*ResourceNotFoundException"):
-        place.kept("GetSecretValue", "PutSecretValue", arn=place.arn[:-6] + "ZZZZZZ-other").read()
+    with place.kept(*NEEDED) as kept:
+        assert text_in(kept) == ""
+    with (
+        place.kept(*NEEDED, arn=place.arn[:-6] + "ZZZZZZ-other") as kept,
+        pytest.raises(SourceFailed, match=r"cannot read secret .*ResourceNotFoundException"),
+    ):
+        kept.fetch()
 
 
 def test_what_is_written_is_read_back(place: Place) -> None:
-    kept = place.kept("GetSecretValue", "PutSecretValue")
-    kept.write(Sensitive(VALUE))
-    assert kept.read() == Sensitive(VALUE)
-    kept.write(Sensitive(VALUE + "\n"))
-    assert kept.read() == Sensitive(VALUE + "\n")
+    with place.kept(*NEEDED) as kept:
+        assert put(kept, VALUE)
+        assert text_in(kept) == VALUE
+        assert put(kept, VALUE + "\n")
+        assert text_in(kept) == VALUE + "\n"
+
+
+def test_the_value_before_stays_as_the_previous_one(emulator: MiniStack) -> None:
+    place = Emulated(emulator)
+    with place.kept(*NEEDED) as kept:
+        put(kept, "one")
+        put(kept, "two")
+    assert {"AWSCURRENT": "two", "AWSPREVIOUS": "one"}.items() <= place.stages().items()
+
+
+@pytest.mark.parametrize("first", ["", "a value that both read"])
+def test_of_two_that_write_over_the_same_version_the_second_is_told_that_it_lost(place: Place, first: str) -> None:
+    with place.kept(*NEEDED) as kept:
+        if first:
+            put(kept, first)
+        found = kept.fetch()
+        over = found.id if found else ""
+        assert kept.put(Sensitive("of the first"), over=over)
+        assert not kept.put(Sensitive("of the second"), over=over)
+        assert text_in(kept) == "of the first"
+        assert put(kept, "of the second, over that of the first")
+
+
+def test_a_write_whose_answer_was_lost_is_known_by_what_is_current() -> None:
+    with SecretsStandin() as standin, as_user(standin.url) as aws:
+        kept = KeptSecret(ARN, aws)
+        put(kept, "one")
+        moves = 0
+
+        def lose_the_first_answer(operation: str) -> bool:
+            nonlocal moves
+            moves += operation == "UpdateSecretVersionStage"
+            return operation == "UpdateSecretVersionStage" and moves == 1
+
+        standin.loses_answer_to = lose_the_first_answer
+        assert put(kept, "two")
+        assert moves == 2, "the SDK tried again, and met its own work"
+        assert standin.value == "two"
 
 
 def test_a_binary_value_is_somebodys_and_not_none(emulator: MiniStack) -> None:
-    with pointed_at(emulator.url):
-        emulated = Emulated(emulator)
-        emulator.client("secretsmanager").put_secret_value(SecretId=emulated.arn, SecretBinary=VALUE.encode())
-        with pytest.raises(ExtraRegistriesError, match="holds a binary value; put its docker config there as text"):
-            emulated.kept("GetSecretValue", "PutSecretValue").read()
+    place = Emulated(emulator)
+    emulator.client("secretsmanager").put_secret_value(SecretId=place.arn, SecretBinary=VALUE.encode())
+    with place.kept(*NEEDED) as kept, pytest.raises(SourceFailed, match="holds a binary value; expected text"):
+        kept.fetch()
 
 
-def test_a_missing_permission_is_named_and_the_value_is_not(place: Place) -> None:
-    with pytest.raises(ExtraRegistriesError) as found:
-        place.kept().write(Sensitive(VALUE))
+@pytest.mark.parametrize(
+    ("allowed", "verb", "missing"),
+    [
+        ((), "read", "GetSecretValue"),
+        (("GetSecretValue",), "write", "PutSecretValue"),
+        (("GetSecretValue", "PutSecretValue"), "write", "UpdateSecretVersionStage"),
+    ],
+)
+def test_a_missing_permission_is_named_and_the_value_is_not(
+    place: Place, allowed: tuple[str, ...], verb: str, missing: str
+) -> None:
+    with place.kept(*NEEDED) as kept:
+        put(kept, "one")
+    with place.kept(*allowed) as kept, pytest.raises(SourceFailed) as found:
+        put(kept, VALUE)
     assert str(found.value) == (
-        f"cannot write EXTRA_REGISTRIES_SECRET {place.arn}: AccessDeniedException. The secret must exist, the "
-        "function's role needs secretsmanager:PutSecretValue on it (and kms:Decrypt if its key is not the default), "
-        "and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager). No namespace was touched"
+        f"cannot {verb} secret {place.arn}: AccessDeniedException. The secret must exist, the function's role needs "
+        f"secretsmanager:{missing} on it (parameter ReadableArns; and DecryptableKeyArns if its key is not the "
+        "default), and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager)"
     )
-    with pytest.raises(ExtraRegistriesError, match="needs secretsmanager:GetSecretValue on it"):
-        place.kept().read()
+    with place.kept(*NEEDED) as kept:
+        assert text_in(kept) == "one"
 
 
 def test_no_answer_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    session = boto3.Session(region_name=REGION, aws_access_key_id="a", aws_secret_access_key="b")
-    with pytest.raises(ExtraRegistriesError, match="EndpointConnectionError"):
-        KeptSecret(session, ARN).read()
+    with as_user("http://127.0.0.1:9") as aws, pytest.raises(SourceFailed, match="EndpointConnectionError"):
+        KeptSecret(ARN, aws).fetch()
 
 
 def test_the_secret_is_looked_for_in_the_region_of_its_arn() -> None:
-    with SecretsStandin() as standin, pointed_at(standin.url):
-        session = boto3.Session(region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
-        kept = KeptSecret(session, ARN)
-        kept.write(Sensitive(VALUE))
-        (signed,) = [request.headers["Authorization"] for request in standin.requests]
-    assert "/eu-central-1/secretsmanager/" in signed
+    with SecretsStandin() as standin, as_user(standin.url, region="us-east-1") as aws:
+        put(KeptSecret(ARN, aws), VALUE)
+        signed = {request.headers["Authorization"].split("/")[2] for request in standin.requests}
+    assert signed == {"eu-central-1"}
     assert json.loads(VALUE) == json.loads(standin.value or "")

@@ -1,7 +1,12 @@
 """The pure parts of the adopter: how values differ, which names are printed, and what a Secret says of itself."""
 
 import base64
+import gzip
+import io
 import json
+import time
+import zipfile
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,24 +14,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.adopter import ECR, config, entry, secret
-from tests.support.refresher import HOST
-from upsert.core import differences, docker_config, extra_registries, live, redaction
-from upsert.core.docker_config import Entry, Login, NotADockerConfig
-from upsert.core.manifest import DATA_KEY, LAST_APPLIED
+from tests.support.objects import HOST, SECRET, pull_object
+from upsert.core import checks, differences, docker_auth, docker_comparison, docker_config, import_plan, live, redaction
+from upsert.core.checks import Check
+from upsert.core.docker_auth import is_ecr
+from upsert.core.docker_config import DATA_KEY, Entry, Login, NotADockerConfig
+from upsert.core.document import LAST_APPLIED
+from upsert.core.live import LiveObject
 from upsert.core.names import Names
-from upsert.core.registries import is_ecr
+from upsert.core.objects import Desired
+from upsert.core.resources import SECRETS
+from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
-from upsert.core.verdicts import Intention, Kind, check, compare
+from upsert.core.verdicts import Likeness
+
+TEAM_A = f"team-a/{SECRET}"
+LOGIN = [Login(HOST, "AWS", Sensitive("new"))]
+TYPE = "kubernetes.io/dockerconfigjson"
 
 
-def entries(auths: dict[str, dict[str, str]]) -> tuple[Entry, ...]:
-    return docker_config.read(config(auths)).entries
+def entries(auths: Mapping[str, Mapping[str, str]]) -> tuple[Entry, ...]:
+    return docker_config.parse(config(auths)).entries
 
 
 def stored(body: dict[str, Any]) -> dict[str, Any]:
     """Return a Secret as the API server would return it."""
     metadata = {"uid": "5d7e9c1e", "resourceVersion": "7"} | body["metadata"]
     return body | {"metadata": metadata}
+
+
+def found(body: dict[str, Any]) -> LiveObject:
+    return live.parse(200, stored(body))
+
+
+def desired(wanted: tuple[Entry, ...], *rotating: str) -> Desired:
+    """Return the Secret that a refresh would write, with those entries."""
+    return Desired(SECRETS, SECRET, TYPE, {DATA_KEY: docker_config.write(wanted)}, frozenset(rotating))
+
+
+def check(body: dict[str, Any], new: Desired) -> Check:
+    return checks.check(pull_object().title, "team-a", found(body), new, docker_comparison.compare)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +124,14 @@ def test_a_json_text_differs_by(one: bytes, notes: tuple[str, ...]) -> None:
         (b'{"auths": NaN}', "no JSON"),
         (b'{"auths": []}', "auths is no object"),
         (b'{"auths": {"a": []}}', "an entry of auths is no object"),
-        (b'{"auths": {"a": {"auth": null}}}', "a field of an entry is no text"),
+        (b'{"auths": {"a": {"auth": 1}}}', "a field of an entry is no text"),
         (b'{"auths": {"a": {}, "a": {}}}', "repeated key"),
         (b"[" * 100_000, "no JSON"),
     ],
 )
 def test_what_a_kubelet_could_not_read_whole_is_no_docker_config(text: bytes, why: str) -> None:
     with pytest.raises(NotADockerConfig) as found:
-        docker_config.read(text)
+        docker_config.parse(text)
     assert str(found.value) == why
 
 
@@ -116,7 +143,7 @@ AUTHS = st.dictionaries(HOSTS, FIELDS, max_size=4)
 @given(AUTHS)
 def test_entries_are_kept_field_by_field_and_in_their_order(auths: dict[str, dict[str, str]]) -> None:
     written = docker_config.write(entries(auths)).reveal()
-    assert docker_config.read(written).entries == entries(auths)
+    assert docker_config.parse(written).entries == entries(auths)
     assert [list(fields) for fields in json.loads(written)["auths"].values()] == [list(f) for f in auths.values()]
 
 
@@ -136,24 +163,27 @@ def test_a_clean_check_means_that_nothing_of_the_live_docker_config_is_lost(
     live_auths: dict[str, dict[str, str]], kept: dict[str, dict[str, str]]
 ) -> None:
     login = Login(HOST, "AWS", Sensitive("new"))
-    new = Intention("aws-ecr-token", docker_config.merge([login], entries(kept)), frozenset({HOST}))
-    found = check("team-a", live.read(stored(secret(live_auths))), new)
-    written = {one.host: dict(one.fields) for one in new.entries}
+    merged = docker_config.merge([login], entries(kept))
+    checked = check(secret(live_auths), desired(merged, HOST))
+    written = {one.host: dict(one.fields) for one in merged}
     for one in entries(live_auths):
         for name, value in one.fields:
             rotates = one.host == HOST and name in ("password", "auth")
-            if found.adoptable and not rotates:
+            if checked.adoptable and not rotates:
                 assert written[one.host][name] == value
-    lines = found.lines
-    assert lines[-1].startswith(("team-a: adoptable", "team-a: not adoptable: "))
+    lines = checked.lines
+    assert lines[-1].startswith((f"{TEAM_A}: adoptable", f"{TEAM_A}: not adoptable: "))
     assert len(lines) == len(set(lines))
 
 
 @given(AUTHS)
 def test_what_is_written_unchanged_matches_in_every_line(auths: dict[str, dict[str, str]]) -> None:
     value = docker_config.write(entries(auths))
-    verdicts = compare({DATA_KEY: value}, Intention("", entries(auths)))
-    assert {verdict.kind for verdict in verdicts} == {Kind.MATCH}
+    verdicts = docker_comparison.compare({DATA_KEY: value}, desired(entries(auths)))
+    unlike = [verdict for verdict in verdicts if verdict.likeness is not Likeness.MATCH]
+    # One entry that a kubelet cannot read makes it reject every host, so that is no match though the bytes are equal.
+    why = docker_auth.unreadable(value.reveal())
+    assert [verdict.differences for verdict in unlike] == ([(f"a kubelet cannot read it: {why}",)] if why else [])
 
 
 @pytest.mark.parametrize(
@@ -192,6 +222,67 @@ def test_a_short_text_is_searched_for_parts_of_a_secret() -> None:
     assert not redaction.reveals("before 3456789abcd after", [password])
 
 
+TEXTS = st.text(alphabet="ab:é", max_size=40)
+
+
+@given(st.lists(TEXTS, max_size=4), TEXTS)
+def test_a_text_reveals_a_secret_if_they_have_twelve_characters_on_end_in_common(texts: list[str], value: str) -> None:
+    encoded = [base64.b64encode(b"x" * shift + value.encode()).decode().rstrip("=") for shift in range(3)]
+    forms = [value, *(text[2 * shift : -1] for shift, text in enumerate(encoded))]
+    runs = {form[place : place + 12] for form in forms for place in range(len(form) - 11)}
+    expected = {text for text in texts if any(run in text for run in runs)}
+    assert redaction.revealing(texts, [Sensitive(value)]) == expected
+
+
+def test_a_name_that_holds_part_of_a_value_is_numbered_and_the_rest_is_told() -> None:
+    password = "a-password-for-quay-io"
+    host = f"registry.{password}.io"
+    auths = ECR | {host: entry("x", password), "quay.io": entry("x", "another")}
+    metadata = {"finalizers": [f"example.com/{password}"], "labels": {"kapp.k14s.io/app": "team"}}
+    checked = check(secret(auths, metadata=metadata), desired(entries(ECR)))
+    lines = "\n".join(checked.lines)
+    assert not redaction.reveals(lines, [Sensitive(password)])
+    assert f"{TEAM_A}/<withheld name 1>/password: ONLY IN LIVE" in checked.lines
+    assert f"{TEAM_A}/<withheld name 1>/username: ONLY IN LIVE" in checked.lines
+    assert f"{TEAM_A}/quay.io/password: ONLY IN LIVE" in checked.lines
+    assert f"{TEAM_A}: note: a note is withheld, since a name in it holds part of a value" in checked.lines
+    assert "note: kapp app team" in lines
+    assert checked.withholds
+
+
+def test_a_whole_name_is_numbered_if_no_part_of_it_alone_holds_a_value() -> None:
+    text = b"only-in/notes"
+    checked = check(secret(data={"only-in_notes": text}), desired(entries(ECR)))
+    assert f"{TEAM_A}/only-in_notes: ONLY IN LIVE" in checked.lines
+    checked = check(secret(config({"a.io/team": entry("x", "a.io/team/password")})), desired(entries(ECR)))
+    assert f"{TEAM_A}/<withheld name 1>: ONLY IN LIVE" in checked.lines
+
+
+def test_names_on_their_own_hide_nothing() -> None:
+    checked = check(secret(ECR | {"quay.io": entry("x", "another")}), desired(entries(ECR)))
+    assert not checked.withholds
+    assert "withheld" not in "\n".join(checked.lines)
+
+
+def seconds_to_check(hosts: int) -> float:
+    """Return this thread's processor time for the check of so many hosts, read and told; the best of a few."""
+    auths = {f"registry-{n}.team-{n % 7}.example.com": entry(f"robot-{n}", f"{n:09}{'p' * 30}") for n in range(hosts)}
+    body, new = secret(ECR | auths), desired(docker_config.merge(LOGIN, entries(auths)), HOST)
+    times = []
+    for _ in range(5):
+        started = time.thread_time()
+        assert check(body, new).lines[-1] == f"{TEAM_A}: adoptable"
+        times.append(time.thread_time() - started)
+    return min(times)
+
+
+def test_the_check_of_400_registries_takes_a_tenth_of_a_second_and_grows_with_them() -> None:
+    seconds = seconds_to_check(400)
+    assert seconds <= 0.1
+    # Eight times as many; what grows with their square would take 64 times as long.
+    assert seconds_to_check(3200) <= 16 * seconds
+
+
 @pytest.mark.parametrize("host", [HOST, "public.ecr.aws", "123456789012.dkr-ecr.eu-central-1.on.aws"])
 def test_an_ecr_registry_is_known_by_its_host(host: str) -> None:
     assert is_ecr(host)
@@ -199,7 +290,7 @@ def test_an_ecr_registry_is_known_by_its_host(host: str) -> None:
 
 
 def test_an_import_adds_what_is_missing_and_contradicts_what_differs() -> None:
-    plan = extra_registries.plan_import(
+    plan = import_plan.plan_import(
         entries(ECR | {"a.io": entry("x", "1"), "b.io": entry("x", "2"), "c.io": entry("x", "3")}),
         entries({"b.io": entry("x", "2"), "c.io": entry("x", "4"), "d.io": entry("x", "5")}),
         [HOST],
@@ -224,8 +315,152 @@ def test_an_import_adds_what_is_missing_and_contradicts_what_differs() -> None:
     ],
 )
 def test_marks_of_other_tools_are_known(metadata: dict[str, Any], helm: str, argo_cd: str) -> None:
-    found = live.read(stored(secret(metadata=metadata)))
-    assert (found.helm_release, found.argo_cd) == (helm, argo_cd)
+    marks = found(secret(metadata=metadata)).marks
+    assert (marks.helm_release, marks.argo_cd) == (helm, argo_cd)
+
+
+TOOLS: Mapping[str, tuple[dict[str, dict[str, str]], list[tuple[str, str]]]] = {
+    "none": ({"labels": {"app": "x"}, "annotations": {"team": "a"}}, []),
+    "Flux": (
+        {
+            "labels": {
+                "kustomize.toolkit.fluxcd.io/name": "apps",
+                "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+            }
+        },
+        [("Flux Kustomization apps", "set kustomize.toolkit.fluxcd.io/prune: disabled")],
+    ),
+    "Flux that is told to leave it": (
+        {
+            "labels": {"kustomize.toolkit.fluxcd.io/name": "apps"},
+            "annotations": {"kustomize.toolkit.fluxcd.io/prune": "Disabled"},
+        },
+        [("Flux Kustomization apps", "")],
+    ),
+    "Flux and Helm": (
+        {
+            "labels": {"helm.toolkit.fluxcd.io/name": "pull", "app.kubernetes.io/managed-by": "Helm"},
+            "annotations": {"meta.helm.sh/release-name": "pull", "helm.sh/resource-policy": "keep"},
+        },
+        [("Helm release pull", ""), ("Flux HelmRelease pull", "")],
+    ),
+    "kapp": (
+        {"labels": {"kapp.k14s.io/app": "1733011200000000000", "kapp.k14s.io/association": "v1.abc"}},
+        [("kapp app 1733011200000000000", "set kapp.k14s.io/delete-strategy: orphan")],
+    ),
+    "Rancher Fleet": (
+        {"labels": {"objectset.rio.cattle.io/hash": "183f35c65ffbc3064603f43f1580d8c68a2dabd4"}},
+        [
+            (
+                "Rancher (Fleet, k3s or RKE2) object set 183f35c65ffbc3064603f43f1580d8c68a2dabd4",
+                "take objectset.rio.cattle.io/hash off",
+            )
+        ],
+    ),
+    "an ApplySet": (
+        {"labels": {"applyset.kubernetes.io/part-of": "applyset-abc-v1"}},
+        [("ApplySet applyset-abc-v1", "take applyset.kubernetes.io/part-of off")],
+    ),
+    "Config Sync": (
+        {
+            "labels": {"app.kubernetes.io/managed-by": "configmanagement.gke.io"},
+            "annotations": {"config.k8s.io/owning-inventory": "config-management-system_root-sync"},
+        },
+        [
+            (
+                "kpt or Config Sync config-management-system_root-sync",
+                "set client.lifecycle.config.k8s.io/deletion: detach",
+            )
+        ],
+    ),
+    "kluctl": (
+        {"labels": {"kluctl.io/discriminator": "prod"}, "annotations": {"kluctl.io/skip-delete": "true"}},
+        [("kluctl deployment prod", "")],
+    ),
+    "Argo CD": (
+        {
+            "annotations": {
+                "argocd.argoproj.io/tracking-id": "a:/Secret:b/c",
+                "argocd.argoproj.io/sync-options": "Replace=true,Prune=false",
+            }
+        },
+        [("tracked by Argo CD", "")],
+    ),
+    "the add-on manager": (
+        {"labels": {"addonmanager.kubernetes.io/mode": "Reconcile"}},
+        [("Kubernetes add-on manager", "set addonmanager.kubernetes.io/mode: EnsureExists")],
+    ),
+    "the add-on manager, once": ({"labels": {"addonmanager.kubernetes.io/mode": "EnsureExists"}}, []),
+    "a name that is none": (
+        {"labels": {"kapp.k14s.io/app": "a\nb"}},
+        [("kapp app <unprintable name>", "set kapp.k14s.io/delete-strategy: orphan")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOOLS)
+def test_a_tool_that_prunes_is_known_by_its_mark_and_with_what_keeps_the_object(case: str) -> None:
+    metadata, expected = TOOLS[case]
+    marks = found(secret(metadata=metadata)).marks
+    assert [(tool.called, tool.keep) for tool in marks.tools] == expected
+    notes = check(secret(metadata=metadata), desired(entries(ECR))).notes
+    assert len(notes) == len(expected)
+    for note, (called, keep) in zip(notes, expected, strict=True):
+        assert note.startswith(f"{called}: its next ")
+        assert note.endswith(f"once its source leaves it out; to keep it, {keep}" if keep else "its own value back")
+
+
+def test_a_label_of_a_tool_that_is_not_known_is_told_as_it_is() -> None:
+    notes = check(secret(metadata={"labels": {"app.kubernetes.io/managed-by": "timoni"}}), desired(entries(ECR))).notes
+    assert notes == ("labelled as managed by timoni, which may write its own value back, or delete this Secret",)
+
+
+def zipped(text: str) -> str:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("original", text)
+    return base64.b64encode(packed.getvalue()).decode()
+
+
+def gzipped(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode())).decode()
+
+
+STALE = json.dumps(secret({HOST: entry("AWS", "older")}))
+IN_TEXT = json.dumps({"stringData": {DATA_KEY: config(ECR).decode()}})
+BOMB = gzipped('{"data": "' + "x" * 50_000_000 + '"}')
+
+
+@pytest.mark.parametrize(
+    ("annotation", "copy", "likeness"),
+    [
+        ("kapp.k14s.io/original", STALE, "stale"),
+        ("kapp.k14s.io/original", json.dumps(secret()), "current"),
+        ("kapp.k14s.io/original", IN_TEXT, "current"),
+        ("kapp.k14s.io/original-diff", "- op: replace", "unreadable"),
+        ("kapp.k14s.io/original-diff-md5", "58e0494c51d30eb3494f7c9198986bb9", ""),
+        ("objectset.rio.cattle.io/applied", gzipped(STALE), "stale"),
+        ("objectset.rio.cattle.io/applied", gzipped(json.dumps(secret())), "current"),
+        ("objectset.rio.cattle.io/applied", BOMB, "unreadable"),
+        ("banzaicloud.com/last-applied", zipped(STALE), "stale"),
+        ("example.com/last-applied", zipped(json.dumps(secret())), "current"),
+        ("example.com/last-applied", "UEsDBA==", "unreadable"),
+        ("example.com/backup", STALE, "stale"),
+        ("example.com/backup", gzipped(STALE), "stale"),
+        ("example.com/last-applied-hash", "0123456789abcdef", ""),
+        ("example.com/settings", '{"data": {"colour": "blue"}}', ""),
+        ("example.com/settings", '["a"]', ""),
+        ("example.com/note", "{", ""),
+        ("example.com/note", "ä", ""),
+        ("example.com/note", "", ""),
+    ],
+)
+def test_an_annotation_that_holds_a_copy_is_named(annotation: str, copy: str, likeness: str) -> None:
+    body = secret(metadata={"annotations": {annotation: copy}})
+    assert found(body).marks.copies == (((annotation, likeness),) if likeness else ())
+    article = "an" if likeness == "unreadable" else "a"
+    note = f"annotation {annotation} holds {article} {likeness} copy of the data; adopt leaves it"
+    assert [one.startswith(note) for one in check(body, desired(entries(ECR))).notes] == [True] * bool(likeness)
 
 
 @pytest.mark.parametrize(
@@ -241,34 +476,34 @@ def test_marks_of_other_tools_are_known(metadata: dict[str, Any], helm: str, arg
     ],
 )
 def test_kubectl_s_copy_is_current_stale_or_unreadable(copy: str, verdict: str) -> None:
-    assert live.read(stored(secret(metadata={"annotations": {LAST_APPLIED: copy}}))).last_applied == verdict
+    assert found(secret(metadata={"annotations": {LAST_APPLIED: copy}})).marks.last_applied == verdict
 
 
 def test_a_live_secret_shows_no_value() -> None:
-    found = live.read(stored(secret()))
+    one = found(secret())
     text = base64.b64decode(secret()["data"][DATA_KEY]).decode()
-    shown = repr(found) + str(found) + repr(check("team-a", found, Intention("aws-ecr-token", entries(ECR))))
+    shown = repr(one) + str(one) + repr(check(secret(), desired(entries(ECR))))
     assert not redaction.reveals(shown.replace(HOST, ""), [Sensitive(text.replace(HOST, ""))])
 
 
 @pytest.mark.parametrize("document", [{}, {"metadata": None}, {"metadata": {}}, stored(secret()) | {"data": {"a": 1}}])
 def test_what_is_no_secret_is_a_value_error(document: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="not a Secret"):
-        live.read(document)
+    with pytest.raises(ValueError, match="not an object with data"):
+        live.parse(200, document)
 
 
 def test_an_auth_that_base64_broke_into_lines_is_read_as_a_kubelet_does() -> None:
     mine = entry("AWS", "old")
     auths = {HOST: {**mine, "auth": mine["auth"] + "\n"}}
-    new = Intention("aws-ecr-token", docker_config.merge([Login(HOST, "AWS", Sensitive("new"))], ()), frozenset({HOST}))
+    new = desired(docker_config.merge([Login(HOST, "AWS", Sensitive("new"))], ()), HOST)
 
-    found = check("team-a", live.read(stored(secret(auths))), new)
+    checked = check(secret(auths), new)
 
     before, after = len(auths[HOST]["auth"]), len(entry("AWS", "new")["auth"])
-    assert f"team-a/{HOST}/auth: ROTATES ({before} vs {after} bytes; trailing newline)" in found.lines
-    assert found.lines[-1] == "team-a: adoptable"
+    assert f"{TEAM_A}/{HOST}/auth: ROTATES ({before} vs {after} bytes; trailing newline)" in checked.lines
+    assert checked.lines[-1] == f"{TEAM_A}: adoptable"
 
 
-def test_what_an_entry_is_for_is_no_credential() -> None:
-    (found,) = entries({"quay.io": {"auth": "eDp5", "serveraddress": "quay.io", "email": "a@b.c", "username": "x"}})
-    assert found.credentials == (Sensitive("eDp5"),)
+def test_what_an_entry_is_for_is_no_secret() -> None:
+    value = Sensitive('{"auth": "eDp5", "serveraddress": "quay.io", "email": "a@b.c", "username": "x"}')
+    assert secrets_in(value) == (Sensitive("eDp5"), Sensitive("y"))

@@ -6,22 +6,23 @@ from tests.support import adopter, refresher
 from tests.support.adopter import NEW, OLD, cluster, digests, entry, managers, secret
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import HOST, SECRET
-from upsert.core.manifest import DATA_KEY, FIELD_MANAGER
-from upsert.settings import Action
+from tests.support.objects import HOST, SECRET
+from upsert.core.docker_config import DATA_KEY
+from upsert.core.identity import FIELD_MANAGER
+from upsert.request import Action
 
 
 def adopted_and_refreshed(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.create_secret(namespace, secret(), "kubectl-create")
     adopter.run(cluster(control_plane), Action.ADOPT, namespace)
-    refresher.run(refresher.cluster(control_plane), refresher.logins(password=NEW), namespaces=[namespace])
+    refresher.run(refresher.writer(control_plane), refresher.login(password=NEW), namespaces=[namespace])
 
 
 def test_a_namespace_that_is_excluded_is_not_touched_again(control_plane: ControlPlane, namespace: str) -> None:
     adopted_and_refreshed(control_plane, namespace)
     before = control_plane.get_secret(namespace, SECRET)
     audit = AuditLog(control_plane.audit_log)
-    refresher.run(refresher.cluster(control_plane), exclude_namespaces=(namespace,))
+    refresher.run(refresher.writer(control_plane), exclude=(namespace,))
     assert control_plane.get_secret(namespace, SECRET) == before, "byte for byte, and the uid"
     assert not [event for event in audit.events(user="refresher") if event.namespace == namespace]
 

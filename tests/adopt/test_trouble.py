@@ -1,121 +1,220 @@
 """What an API server in trouble does to a run of the adopter: its own namespace suffers, and the line says how."""
 
+import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.support import adopter
-from tests.support.adopter import secret
-from upsert.core import answers, live
-from upsert.core.answers import Answer
-from upsert.core.live import ExternalSecret
-from upsert.errors import NamespacesFailed
-from upsert.settings import Action
+from tests.support.adopter import Cluster, secret
+from tests.support.objects import pull_object
+from upsert.core import live, parsing
+from upsert.core.answers import Answer, Refusal, Written
+from upsert.core.identity import ADOPTER
+from upsert.core.live import ExternalSecret, LiveObject
+from upsert.errors import ObjectsFailed
+from upsert.kube import calls
+from upsert.kube.api import Api
+from upsert.kube.calls import Call
+from upsert.kube.reader import Reader
+from upsert.request import Action
+
+TEAM_B = "team-b/aws-ecr-token"
+PATH = "/api/v1/namespaces/team-b/secrets/aws-ecr-token"
+# What names the refresher's permissions, or speaks as if something had been written.
+OF_THE_REFRESHER = ("rbac/refresher.yaml", "eks-upsert may", "the old or the new value")
 
 
-def found(**metadata: Any) -> Answer:
+def found(**metadata: Any) -> Answer[LiveObject]:
     """Return the answer to a GET of a Secret that is clean."""
     body = secret()
     body["metadata"] |= {"uid": "5d7e9c1e", "resourceVersion": "7"} | metadata
-    return Answer(200, uid="5d7e9c1e", resource_version="7", secret=live.read(body))
+    return Answer(200, value=live.parse(200, body))
 
 
 class Troubled:
-    """An API server with three namespaces, of which `team-b` answers as the test says."""
+    """An API server with three namespaces, of which `team-b`, or `everywhere`, answers as the test says."""
 
-    role_file = "rbac/adopter.yaml"
+    identity = ADOPTER
+    concurrency = 4
     may_see_external_secrets = True
     requests = 0
+    everywhere = False
 
-    def __init__(self, answer: Callable[[], Answer] = found, *, write: Answer | None = None) -> None:
+    def __init__(
+        self, answer: Callable[[], Answer[LiveObject]] = found, *, write: Answer[Written] | None = None
+    ) -> None:
         self._answer = answer
-        self._write = write or Answer(200, uid="5d7e9c1e", resource_version="8")
+        self._write = write or Answer(200, value=Written("5d7e9c1e", "8"))
         self.time_is_up = False
 
     def namespaces(self, *_: Any, **__: Any) -> list[str]:
         return ["team-a", "team-b", "team-c"]
 
-    def read_secret(self, namespace: str, *_: Any, **__: Any) -> Answer:
-        return self._answer() if namespace == "team-b" else found()
+    def live(self, path: str) -> Answer[LiveObject]:
+        return self._answer() if self.everywhere or path == PATH else found()
 
     def external_secrets(self, *_: Any, **__: Any) -> tuple[ExternalSecret, ...]:
         return ()
 
-    def adopt(self, *_: Any, **__: Any) -> Answer:
+    def claim(self, *_: Any, **__: Any) -> Answer[Written]:
         return self._write
 
-    def remove_last_applied_from(self, *_: Any, **__: Any) -> Answer:
+    def remove_last_applied(self, *_: Any, **__: Any) -> Answer[Written]:
         return self._write
 
     def may_start(self) -> bool:
         return not self.time_is_up
 
 
-def bug() -> Answer:
+def run(target: Troubled, action: Action, *namespaces: str) -> adopter.Run:
+    return adopter.run(Cluster(target, target), action, *namespaces)
+
+
+def bug() -> Answer[LiveObject]:
     raise KeyError("a value that must not be printed")
 
 
-TROUBLE = {
+TROUBLE: dict[str, tuple[Callable[[], Answer[LiveObject]], str]] = {
     "no answer": (
         lambda: Answer(0, trouble="timeout"),
-        "unavailable (status 0); the API server did not answer in time",
+        "unavailable (status 0); the API server did not answer in time; nothing was written",
+    ),
+    "no connection": (
+        lambda: Answer(0, trouble="connection"),
+        "unavailable (status 0); the connection to the API server failed each time; nothing was written",
     ),
     "an error": (
         lambda: Answer(503),
-        "unavailable (status 503); the API server answered with an error each time",
+        "unavailable (status 503); the API server answered with an error each time; nothing was written",
     ),
     "something else": (
         lambda: Answer(404, trouble="unreadable"),
         "unreadable (status 404); the answer was not what a Kubernetes API server sends",
     ),
+    "no leave": (
+        lambda: Answer(403, refusal=Refusal("Forbidden", missing_verb="get")),
+        "forbidden (status 403); the group eks-upsert-adopter may not get this Secret; apply rbac/adopter.yaml",
+    ),
+    "a refusal without words": (
+        lambda: Answer(403),
+        "forbidden (status 403); the API server refused the Secret; check its admission policies and rbac/adopter.yaml",
+    ),
+    "no time": (lambda: Answer(0, trouble="no-time"), "deadline (status 0); the function's time was nearly over"),
 }
 
 
 @pytest.mark.parametrize("case", TROUBLE)
 def test_a_secret_that_cannot_be_read_is_not_adoptable_and_the_others_are(case: str) -> None:
     answer, said = TROUBLE[case]
-    run = adopter.run(Troubled(answer), Action.CHECK)
-    (line,) = [line for line in run.lines if line.startswith("team-b")]
-    assert line.startswith(f"team-b: not adoptable: {said}")
-    assert run.report.counts == {"adoptable": 2, "failed": 1}
-    assert run.report.error() is None
+    seen = run(Troubled(answer), Action.CHECK)
+    (line,) = [line for line in seen.lines if line.startswith(TEAM_B)]
+    assert line.startswith(f"{TEAM_B}: not adoptable: {said}")
+    assert seen.report.counts == {"adoptable": 2, "failed": 1}
+    assert seen.report.error() is None
+
+
+@pytest.mark.parametrize("action", [Action.CHECK, Action.ADOPT])
+@pytest.mark.parametrize("case", TROUBLE)
+def test_a_remedy_after_a_read_is_the_adopters_and_speaks_of_no_write(case: str, action: Action) -> None:
+    answer, _ = TROUBLE[case]
+    seen = run(Troubled(answer), action, "team-b")
+    assert not [words for words in OF_THE_REFRESHER if words in " ".join(seen.lines)]
+
+
+@pytest.mark.parametrize("case", TROUBLE)
+def test_a_check_in_which_every_object_failed_ends_as_an_error(case: str) -> None:
+    answer, said = TROUBLE[case]
+    error = run(Troubled(answer), Action.CHECK, "team-b").report.error()
+    assert isinstance(error, ObjectsFailed)
+    reason = said.partition(" ")[0]
+    assert str(error) == (
+        f"1 of 1 objects were not checked: team-b/secret/aws-ecr-token: {reason}. The log has every line"
+    )
+
+
+def test_a_check_that_found_nothing_adoptable_is_no_error() -> None:
+    seen = run(Troubled(lambda: Answer(404)), Action.CHECK, "team-b")
+    assert seen.report.counts == {"missing": 1}
+    assert seen.report.error() is None
 
 
 def test_a_fault_of_the_function_stays_in_its_namespace_and_quotes_nothing() -> None:
-    run = adopter.run(Troubled(bug), Action.CHECK)
-    (line,) = [line for line in run.lines if line.startswith("team-b")]
-    assert line.startswith("team-b: not adoptable: internal (status 0); KeyError at ")
+    seen = run(Troubled(bug), Action.CHECK)
+    (line,) = [line for line in seen.lines if line.startswith(TEAM_B)]
+    assert line.startswith(f"{TEAM_B}: not adoptable: internal (status 0); KeyError at ")
     assert "must not be printed" not in line
-    assert run.report.counts == {"adoptable": 2, "failed": 1}
+    assert seen.report.counts == {"adoptable": 2, "failed": 1}
 
 
 def test_a_write_that_fails_is_a_failure_with_the_server_s_reason() -> None:
-    run = adopter.run(Troubled(write=Answer(403, reason="Forbidden", missing_verb="patch")), Action.ADOPT, "team-b")
-    reason = "forbidden (status 403); the function's group may not patch this Secret"
-    remedy = "apply rbac/adopter.yaml with the Secret's name in resourceNames"
-    assert run.lines == [f"team-b: not adoptable: {reason}; {remedy}"]
-    assert isinstance(run.report.error(), NamespacesFailed)
+    refused: Answer[Written] = Answer(403, refusal=Refusal("Forbidden", missing_verb="patch"))
+    seen = run(Troubled(write=refused), Action.ADOPT, "team-b")
+    remedy = (
+        "the group eks-upsert-adopter may not patch this Secret; apply rbac/adopter.yaml (`make rbac ADOPTER=1` prints "
+        "it for your objects) with aws-ecr-token in resourceNames"
+    )
+    assert seen.lines == [f"{TEAM_B}: not adoptable: forbidden (status 403); {remedy}"]
+    assert isinstance(seen.report.error(), ObjectsFailed)
+
+
+@pytest.mark.parametrize("answer", [Answer[Written](0, trouble="timeout"), Answer[Written](503)])
+def test_a_write_whose_end_is_not_known_has_changed_no_value(answer: Answer[Written]) -> None:
+    (line,) = run(Troubled(write=answer), Action.ADOPT, "team-b").lines
+    assert "; its values are as they were; check again" in line
+    assert not [words for words in OF_THE_REFRESHER if words in line]
 
 
 def test_a_write_that_succeeds_proves_nothing_unless_it_is_read_back() -> None:
-    run = adopter.run(Troubled(), Action.ADOPT, "team-b")
-    assert run.lines == ["team-b: refused: changed since the check; check again"]
+    seen = run(Troubled(), Action.ADOPT, "team-b")
+    assert seen.lines == [f"{TEAM_B}: refused: changed since the check; check again"]
 
 
-def test_owners_that_change_during_an_adoption_are_told() -> None:
-    field = {"manager": "eks-upsert", "fieldsV1": {"f:data": {"f:.dockerconfigjson": {}}}}
-    reads = iter([found(), found(managedFields=[field], finalizers=["example.com/keep"])])
-    run = adopter.run(Troubled(lambda: next(reads)), Action.ADOPT, "team-b")
-    assert run.lines == ["team-b: refused: ownerReferences or finalizers changed while it was adopted; check again"]
+OURS = {"manager": "eks-upsert", "operation": "Apply", "fieldsV1": {"f:data": {"f:.dockerconfigjson": {}}}}
+
+
+def test_a_secret_that_is_ours_afterwards_is_adopted() -> None:
+    reads = iter([found(), found(managedFields=[OURS], resourceVersion="8")])
+    seen = run(Troubled(lambda: next(reads)), Action.ADOPT, "team-b")
+    assert seen.lines[-1] == f"{TEAM_B}: adopted (uid the same, ownerReferences untouched)"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"finalizers": ["example.com/keep"]}, "ownerReferences or finalizers changed while it was adopted"),
+        (
+            {"deletionTimestamp": "2030-01-02T03:04:05Z", "deletionGracePeriodSeconds": 0},
+            "being-deleted: somebody deleted it while it was adopted",
+        ),
+        ({"managedFields": [OURS | {"operation": "Update"}]}, "changed since the check"),
+    ],
+)
+def test_what_changes_during_an_adoption_is_told(change: dict[str, Any], reason: str) -> None:
+    reads = iter([found(), found(**{"managedFields": [OURS], **change})])
+    seen = run(Troubled(lambda: next(reads)), Action.ADOPT, "team-b")
+    assert seen.lines == [f"{TEAM_B}: refused: {reason}; check again"]
+
+
+def test_what_two_objects_of_the_file_are_for_is_not_adopted_and_named() -> None:
+    both = (pull_object(include=("team-b",)), pull_object(include=("team-*",), exclude=("team-c",)))
+    seen = adopter.run(Cluster(Troubled(), Troubled()), Action.CHECK, objects=both)
+    assert seen.report.counts == {"adoptable": 1, "failed": 1}
+    assert seen.lines[-1].startswith(
+        f"{TEAM_B}: not adoptable: overlap (status 0); two objects of the file are secret/"
+    )
 
 
 def test_a_namespace_for_which_no_time_is_left_is_not_started() -> None:
     target = Troubled()
     target.time_is_up = True
-    run = adopter.run(target, Action.ADOPT)
-    assert run.report.counts == {"failed": 3}
-    assert str(run.report.error()).startswith("3 of 3 namespaces were not adopted: team-a: deadline; team-b: deadline;")
+    seen = run(target, Action.ADOPT)
+    assert seen.report.counts == {"failed": 3}
+    assert str(seen.report.error()).startswith(
+        "3 of 3 objects were not adopted: team-a/secret/aws-ecr-token: deadline; team-b/secret/aws-ecr-token: deadline;"
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,19 +235,46 @@ def test_a_namespace_for_which_no_time_is_left_is_not_started() -> None:
         (503, b"", False),
     ],
 )
-def test_a_precondition_that_fails_is_told_from_other_refusals_and_not_tried_again(
+def test_a_precondition_that_fails_is_told_from_other_refusals(
     status: int, body: bytes, precondition_failed: bool
 ) -> None:
-    answer = answers.read_conditional(status, {}, body)
-    assert answer.precondition_failed == precondition_failed
-    assert answer.is_worth_retrying == (status == 503)
+    answer = parsing.answer(parsing.parse_written, status, {}, body)
+    assert answer.is_precondition_failed == precondition_failed
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b'{"metadata":{"uid":"a","resourceVersion":"1"}}'])
-def test_an_answer_that_holds_no_secret_is_unreadable(body: bytes) -> None:
-    assert answers.read_secret(200, {}, body) == Answer(200, trouble="unreadable")
+@pytest.mark.parametrize("body", [{}, [], {"metadata": {"uid": "a", "resourceVersion": "1"}}])
+def test_an_answer_that_holds_no_secret_is_unreadable(body: object) -> None:
+    call = calls.get(PATH, {}, live.parse)
+    for content in (json.dumps(body).encode(), b""):
+        assert call.answer(200, {}, content) == Answer(200, trouble="unreadable")
+
+
+@pytest.mark.parametrize(
+    ("place", "is_it"),
+    [
+        ({"namespace": "team-b"}, True),
+        ({"namespace": "team-a"}, False),
+        ({}, False),
+        ({"namespace": "team-b", "name": "another"}, False),
+    ],
+)
+def test_an_answer_about_another_secret_is_unreadable(place: dict[str, str], is_it: bool) -> None:
+    body = secret()
+    body["metadata"] |= {"uid": "5d7e9c1e", "resourceVersion": "7"} | place
+
+    class Scripted(Api):
+        def __init__(self) -> None:
+            """Do without a connection."""
+
+        def send[T](self, call: Call[T]) -> Answer[T]:
+            return call.answer(200, {}, json.dumps(body).encode())
+
+    answer = Reader(Scripted()).live(PATH)
+    assert (answer.value is not None) == is_it
+    assert (answer.trouble == "unreadable") != is_it
 
 
 @pytest.mark.parametrize("body", [b'{"items":[1]}', b'{"items":[{}]}', b'{"items":[{"metadata":{}}]}'])
 def test_a_list_that_holds_no_external_secrets_is_unreadable(body: bytes) -> None:
-    assert answers.read_external_secrets("aws-ecr-token", 200, {}, body) == Answer(200, trouble="unreadable")
+    call = calls.get("/", {}, partial(live.parse_external_secrets, "aws-ecr-token"))
+    assert call.answer(200, {}, body) == Answer(200, trouble="unreadable")

@@ -6,7 +6,7 @@ server with an audit policy like that of EKS, its log, the function's handler wi
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ from tests.support.audit import AuditLog
 from tests.support.cloudwatch_logs import FilterPattern, batch
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import USER, Aws, Seen, invoke
+from tests.support.objects import SECRET, entry
 from tests.support.template import Stack
-
-SECRET = "aws-ecr-token"
 
 # The parts that matter here of https://aws.github.io/aws-eks-best-practices/security/docs/detective/
 EKS_AUDIT_POLICY = {
@@ -92,8 +91,8 @@ def names(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Seque
         plane.remove_namespace(name)
 
 
-def deliver(aws: Aws, lines: Sequence[str], **environment: str) -> Seen:
-    return invoke(aws, batch(lines), **environment)  # type: ignore[arg-type] # they are strings, for the environment
+def deliver(aws: Aws, lines: Sequence[str], *objects: Mapping[str, Any]) -> Seen:
+    return invoke(aws, batch(lines), objects=objects)
 
 
 def applied(seen: Seen) -> list[str]:
@@ -149,7 +148,7 @@ def test_it_costs_one_token_one_list_of_that_name_and_one_patch(
     assert len(aws.ecr.calls) == tokens + 1
     (listed,) = (event for event in audit.events(user=USER) if event.verb == "list")
     assert f"metadata.name+in+%28{names[0]}%29" in listed.uri
-    assert (summary(seen)["api_requests"], summary(seen)["every_namespace"]) == (2, False)
+    assert (summary(seen)["api_requests"], summary(seen)["is_whole"]) == (2, False)
 
 
 def test_several_events_in_one_batch_take_one_token_and_one_patch_per_namespace(
@@ -202,13 +201,42 @@ def namespace_of_plane(plane: ControlPlane, names: Sequence[str]) -> str:
 
 
 def test_a_secret_of_another_name_is_nobodys_business(
-    plane: ControlPlane, subscription: Subscription, namespace_of_plane: str
+    aws: Aws, plane: ControlPlane, subscription: Subscription, namespace_of_plane: str
 ) -> None:
+    """The filter names no object, since they are in the file: what is not there is dropped before a source is read."""
     subscription.wait()
     plane.create_secret(namespace_of_plane, {"metadata": {"name": "other"}}, "somebody")
     plane.request("DELETE", f"/api/v1/namespaces/{namespace_of_plane}/secrets/other")
+    lines = subscription.wait()
+    audit, tokens = AuditLog(plane.audit_log), len(aws.ecr.calls)
 
-    assert subscription.lines() == []
+    assert applied(deliver(aws, lines)) == []
+    assert audit.counts(user=USER) == {}
+    assert len(aws.ecr.calls) == tokens
+
+
+def test_two_objects_of_one_name_are_each_made_again_where_they_belong(
+    aws: Aws, plane: ControlPlane, subscription: Subscription, names: Sequence[str]
+) -> None:
+    for name in names[:2]:
+        plane.create_namespace(name)
+    lines = subscription.wait()
+    while len(lines) < 2:
+        lines += subscription.wait()
+
+    assert applied(deliver(aws, lines, *(entry(include=[name]) for name in names))) == names[:2]
+
+
+def test_the_source_of_an_object_that_is_not_missing_is_not_read(
+    aws: Aws, plane: ControlPlane, subscription: Subscription, names: Sequence[str]
+) -> None:
+    plane.create_namespace(names[0])
+    lines = subscription.wait()
+    tokens = len(aws.ecr.calls)
+    elsewhere = entry(name="elsewhere", include=names[1:], registries=[{"ecr": {"region": "us-east-1"}}])
+
+    assert applied(deliver(aws, lines, entry(), elsewhere)) == [names[0]]
+    assert [call.region for call in aws.ecr.calls[tokens:]] == ["eu-central-1"]
 
 
 def test_no_request_of_the_refresher_is_let_through_so_there_is_no_loop(
@@ -242,7 +270,7 @@ def test_a_namespace_that_is_gone_or_left_out_is_no_error_and_costs_little(
     lines = subscription.wait()
     audit, tokens = AuditLog(plane.audit_log), len(aws.ecr.calls)
 
-    left_out = deliver(aws, lines, EXCLUDE_NAMESPACES=f"{names[0]}")
+    left_out = deliver(aws, lines, entry(exclude=[names[0]]))
     assert audit.counts(user=USER) == {}
     assert len(aws.ecr.calls) == tokens
 
@@ -260,9 +288,9 @@ def test_by_hand_the_same_names_are_errors(aws: Aws, names: Sequence[str]) -> No
     missing = invoke(aws, {"namespaces": [names[0]]})
     assert names[0] in str(missing.error)
 
-    left_out = invoke(aws, {"namespaces": ["kube-system"]}, EXCLUDE_NAMESPACES="kube-*")
+    left_out = invoke(aws, {"namespaces": ["kube-system"]}, objects=[entry(exclude=["kube-*"])])
     assert "kube-system" in str(left_out.error)
-    assert "the settings leave out" in str(left_out.error)
+    assert "the objects leave out" in str(left_out.error)
 
 
 def test_a_selector_still_holds_for_a_namespace_that_is_named(
@@ -274,7 +302,7 @@ def test_a_selector_still_holds_for_a_namespace_that_is_named(
     while len(lines) < 2:
         lines += subscription.wait()
 
-    assert applied(deliver(aws, lines, NAMESPACE_SELECTOR="team in (blue),!legacy")) == [names[1]]
+    assert applied(deliver(aws, lines, entry(selector="team in (blue),!legacy"))) == [names[1]]
 
 
 def test_a_trial_of_the_subscription_calls_nothing(aws: Aws, plane: ControlPlane) -> None:

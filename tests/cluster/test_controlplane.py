@@ -6,12 +6,10 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -21,6 +19,7 @@ from kubernetes import client
 
 from tests.support.audit import AuditLog
 from tests.support.controlplane import GROUPS_OF_USERS, REPOSITORY, ControlPlane, KubectlFailed
+from tests.support.standin import Reply, Request, Standin
 
 OWN_A_CONTROL_PLANE = """
 import sys
@@ -166,44 +165,27 @@ def test_the_audit_log_holds_no_value(control_plane: ControlPlane, audit: AuditL
     assert value not in control_plane.audit_log.read_text()
 
 
-class TokenReviewHandler(BaseHTTPRequestHandler):
-    """Knows one token, of the user alice in the group eks-upsert."""
-
-    def do_POST(self) -> None:
-        """Answer a TokenReview of authentication.k8s.io/v1."""
-        review: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if review["spec"]["token"] == "known":
-            user = {"username": "alice", "groups": ["eks-upsert"]}
-            review["status"] = {"authenticated": True, "user": user}
-        else:
-            review["status"] = {"authenticated": False}
-        body = json.dumps(review).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, _format: str, *args: object) -> None:
-        """Say nothing."""
+def token_review(request: Request) -> Reply:
+    """Answer a TokenReview of authentication.k8s.io/v1: of one token, that of alice in the group eks-upsert."""
+    review: dict[str, Any] = json.loads(request.body)
+    user = {"username": "alice", "groups": ["eks-upsert"]}
+    known = review["spec"]["token"] == "known"
+    review["status"] = {"authenticated": True, "user": user} if known else {"authenticated": False}
+    return Reply(body=review, headers={"Content-Type": "application/json"})
 
 
 @pytest.fixture(scope="module")
 def other_control_plane() -> Iterator[ControlPlane]:
     """A control plane with each option of `ControlPlane` that the one of the session leaves alone."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), TokenReviewHandler) as webhook:
-        thread = threading.Thread(target=webhook.serve_forever)
-        thread.start()
-        try:
-            with ControlPlane(
-                authentication_webhook=f"http://127.0.0.1:{webhook.server_port}/token-review",
-                authority_key_identifier=False,
-                extra_arguments=["--anonymous-auth=false"],
-            ) as control_plane:
-                yield control_plane
-        finally:
-            webhook.shutdown()
-            thread.join()
+    with (
+        Standin(token_review) as webhook,
+        ControlPlane(
+            authentication_webhook=f"{webhook.url}/token-review",
+            authority_key_identifier=False,
+            extra_arguments=["--anonymous-auth=false"],
+        ) as control_plane,
+    ):
+        yield control_plane
 
 
 def test_the_webhook_decides_about_tokens_that_are_not_static(other_control_plane: ControlPlane) -> None:

@@ -10,9 +10,9 @@ import pytest
 from kubernetes import client
 
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, document, logins, pull_secret
-from upsert.adapters.kube import METADATA
-from upsert.core import answers
+from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, document, login, pull_secret
+from upsert.core.resources import SECRETS
+from upsert.kube import calls
 
 VALUE = "a-value-that-nobody-may-see"
 ENCODED = base64.b64encode(VALUE.encode()).decode()
@@ -23,17 +23,20 @@ class Applier:
 
     def __init__(self, api: client.ApiClient, namespace: str) -> None:
         self._api = api
-        self._path = f"/api/v1/namespaces/{namespace}/secrets/{SECRET}"
+        self._path = SECRETS.path(namespace, SECRET)
+        # For what it asks the server to answer with, and how it reads that.
+        self.call = calls.apply(self._path, document(), force=True)
 
-    def __call__(
-        self, body: object, *, accept: str = METADATA, force: bool = True
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    def __call__(self, body: object, *, accept: str = "", force: bool = True) -> tuple[int, Mapping[str, str], bytes]:
         try:
             response = self._api.call_api(
                 self._path,
                 "PATCH",
                 query_params=[("fieldManager", FIELD_MANAGER), ("force", str(force).lower())],
-                header_params={"Accept": accept, "Content-Type": "application/apply-patch+yaml"},
+                header_params={
+                    "Accept": accept or self.call.headers["Accept"],
+                    "Content-Type": "application/apply-patch+yaml",
+                },
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,
@@ -69,7 +72,7 @@ def test_an_error_may_quote_the_manifest_and_what_is_read_of_it_does_not(
     status, headers, body = apply(manifest(**broken))
 
     assert status >= 400
-    assert VALUE not in repr(answers.read(status, headers, body))
+    assert VALUE not in repr(apply.call.answer(status, headers, body))
 
 
 def test_a_malformed_manifest_is_quoted_by_the_server(apply: Applier) -> None:
@@ -80,7 +83,7 @@ def test_a_malformed_manifest_is_quoted_by_the_server(apply: Applier) -> None:
 
 
 def test_the_answer_to_an_apply_would_hold_the_values_if_it_were_not_asked_for_metadata(apply: Applier) -> None:
-    body = document(logins(password=VALUE)).reveal()
+    body = document(login(password=VALUE)).reveal()
     value = json.loads(body)["data"][".dockerconfigjson"]
 
     assert value in apply(json.loads(body), accept="application/json")[2].decode()
@@ -98,8 +101,9 @@ def test_metadata_still_shows_what_kubectl_left_in_its_annotation(
     status, headers, body = apply(manifest())
 
     assert ENCODED in body.decode()
-    answer = answers.read(status, headers, body)
-    assert answer.holds_last_applied
+    answer = apply.call.answer(status, headers, body)
+    assert answer.value is not None
+    assert answer.value.holds_last_applied
     assert ENCODED not in repr(answer)
 
 
@@ -112,7 +116,7 @@ def test_a_conflict_says_which_field_and_the_answer_keeps_the_managers_alone(
 
     causes = json.loads(body)["details"]["causes"]
     assert [cause["field"] for cause in causes] == [".data..dockerconfigjson"]
-    assert answers.read(status, headers, body).managers == ("a tool/v1.2",)
+    assert apply.call.answer(status, headers, body).refusal.managers == ("a tool/v1.2",)
 
 
 def test_the_server_is_one_that_is_supported(control_plane: ControlPlane) -> None:

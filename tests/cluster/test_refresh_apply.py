@@ -14,15 +14,16 @@ from tests.support.refresher import (
     HOST,
     LAST_APPLIED,
     SECRET,
-    cluster,
     document,
-    logins,
+    login,
     password_in,
     pull_secret,
     run,
+    writer,
 )
+from upsert.core.objects import OnConflict
 from upsert.core.outcomes import Applied, Failed
-from upsert.settings import OnConflict
+from upsert.core.resources import SECRETS
 
 
 class Place:
@@ -34,8 +35,8 @@ class Place:
 
     def refresh(self, password: str | None = None, **options: Any) -> Any:
         """Run the use case on this namespace alone and return its outcome."""
-        granted = logins(password=password)
-        result = run(cluster(self.control_plane), granted, namespaces=[self.namespace], **options)
+        given = login(password=password)
+        result = run(writer(self.control_plane), given, namespaces=[self.namespace], **options)
         assert set(result.outcomes) == {self.namespace}
         return result.outcomes[self.namespace]
 
@@ -43,6 +44,21 @@ class Place:
         secret = self.control_plane.get_secret(self.namespace, name)
         assert secret is not None
         return secret
+
+    def versions_since(self, secret: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return every version of the Secret after this one, as a watch tells of them."""
+        metadata = secret["metadata"]
+        query = {
+            "watch": "true",
+            "timeoutSeconds": "1",
+            "fieldSelector": f"metadata.name={metadata['name']}",
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        path = f"/api/v1/namespaces/{self.namespace}/secrets"
+        told = self.control_plane.admin.call_api(
+            path, "GET", query_params=list(query.items()), auth_settings=["BearerToken"], _preload_content=False
+        )
+        return [json.loads(line)["object"] for line in told.data.splitlines()]
 
     def store(self, body: Mapping[str, Any], manager: str) -> dict[str, Any]:
         return self.control_plane.create_secret(self.namespace, body, manager)
@@ -168,8 +184,12 @@ def test_the_old_password_that_kubectl_apply_left_in_an_annotation_is_removed(pl
 
     after = place.secret()
     assert outcome.took_over_from == ("kubectl-client-side-apply",)
-    assert proof(outcome) == identity(after)
-    assert outcome.uid == before["metadata"]["uid"]
+    assert outcome.uid == before["metadata"]["uid"] == after["metadata"]["uid"]
+    # What is told is the apply's own version; the removal made one more of it.
+    applied, removed = place.versions_since(before)
+    assert outcome.resource_version == applied["metadata"]["resourceVersion"]
+    assert password_in(applied) == "the-new-password"
+    assert removed == after
     assert set(after["metadata"]["annotations"]) == {"eks-upsert/expires-at"}
     assert password_in(after) == "the-new-password"
 
@@ -178,9 +198,9 @@ def test_the_annotation_is_removed_by_a_request_that_is_not_repeated(place: Plac
     applied_by_kubectl(place, "the-old-password")
     sent = []
     for _ in range(3):
-        api = cluster(place.control_plane)
-        run(api, namespaces=[place.namespace])
-        sent.append(api.requests)
+        target = writer(place.control_plane)
+        run(target, namespaces=[place.namespace])
+        sent.append(target.requests)
 
     # One list; then unforced, forced and removal, and from then on one write.
     assert sent == [4, 2, 2]
@@ -300,31 +320,41 @@ def test_a_dry_run_ends_as_the_real_one_would_and_writes_nothing(place: Place, p
 
 def test_a_name_that_only_the_server_can_judge_is_judged_by_it(place: Place) -> None:
     """Another Secret name than the role's is forbidden, and the remedy says what to change."""
-    outcome = place.refresh(secret_name=f"other-{secrets.token_hex(3)}")
+    name = f"other-{secrets.token_hex(3)}"
+
+    outcome = place.refresh(name=name)
 
     assert isinstance(outcome, Failed)
     assert (outcome.reason, outcome.status) == ("forbidden", 403)
-    assert "may not patch this Secret; apply rbac/refresher.yaml with the Secret's name" in outcome.remedy
+    assert "may not patch this Secret; apply rbac/refresher.yaml" in outcome.remedy
+    assert f"with {name} in resourceNames" in outcome.remedy
 
 
 def test_the_server_answers_with_metadata_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes on the wire are looked at, before anything reads them down to codes."""
-    api = cluster(place.control_plane)
-    bodies = []
-    original = api._pool.urlopen
+    target = writer(place.control_plane)
+    bodies: list[bytes] = []
+    original = target.api._pool.urlopen
 
     def request(*arguments: Any, **options: Any) -> Any:
-        response = original(*arguments, **{**options, "preload_content": True})
-        bodies.append(response.data)
-        return _Read(response)
+        response: Any = original(*arguments, **options)
+        read = response.read
 
-    monkeypatch.setattr(api._pool, "urlopen", request)
+        def reading(amount: int) -> bytes:
+            bodies.append(read(amount))
+            return bodies[-1]
+
+        response.read = reading
+        return response
+
+    monkeypatch.setattr(target.api._pool, "urlopen", request)
     place.store(pull_secret(password="the-old-password"), "kubectl-create")
-    granted = logins(password="the-new-password")
+    path, new = SECRETS.path(place.namespace, SECRET), document(login(password="the-new-password"))
     for force in (False, True, False):
-        api.apply(place.namespace, SECRET, document(granted), force=force, dry_run=False)
-    api.remove_last_applied(place.namespace, SECRET, dry_run=False)
-    api.namespaces("")
+        answer = target.apply(path, new, force=force)
+    assert answer.value is not None
+    target.remove_last_applied(path, answer.value)
+    target.namespaces("")
 
     kinds = [json.loads(body)["kind"] for body in bodies]
     assert kinds == ["Status", *["PartialObjectMetadata"] * 3, "PartialObjectMetadataList"]
@@ -335,12 +365,28 @@ def test_the_server_answers_with_metadata_alone(place: Place, monkeypatch: pytes
     assert not any({"spec", "status"} & set(item) for item in json.loads(bodies[-1])["items"])
 
 
-class _Read:
-    """A response whose body was read already."""
+@pytest.mark.parametrize("on_conflict", OnConflict)
+def test_a_manager_that_applies_string_data_is_seen_and_named(
+    control_plane: ControlPlane, namespace: str, on_conflict: OnConflict
+) -> None:
+    """No conflict is ever reported for it: its field is stringData, ours data."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": SECRET},
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": '{"auths":{}}'},
+    }
+    control_plane.kubectl(
+        "apply", "--server-side", "--field-manager=blind", f"--namespace={namespace}", "-f-", stdin=json.dumps(body)
+    )
 
-    def __init__(self, response: Any) -> None:
-        self.status, self.headers, self._data = response.status, response.headers, response.data
+    outcome = run(writer(control_plane), namespaces=[namespace], on_conflict=on_conflict).outcomes[namespace]
 
-    def read(self, _: int) -> bytes:
-        data: bytes = self._data
-        return data
+    if on_conflict is OnConflict.REFUSE:
+        assert isinstance(outcome, Failed)
+        assert outcome.reason == "contested"
+        assert "blind writes this Secret too" in outcome.remedy
+    else:
+        assert isinstance(outcome, Applied)
+        assert outcome.took_over_from == ("blind",)

@@ -9,10 +9,13 @@ import pytest
 
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import FIELD_MANAGER, SECRET, cluster, pull_secret, run
+from tests.support.objects import pull_object
+from tests.support.refresher import FIELD_MANAGER, SECRET, api, pull_secret, run, writer
 from upsert.core.outcomes import Applied, Failed, Skipped
-from upsert.errors import NoNamespaceMatches, SettingsError
+from upsert.errors import InputError, NoNamespaceMatches
+from upsert.kube.writer import Writer
 
+TITLE = pull_object().title
 MANY = 501
 PAGE = 500
 
@@ -51,18 +54,18 @@ def many(control_plane: ControlPlane, label: str) -> list[str]:
 def test_more_namespaces_than_a_page_holds_cost_one_list_per_page_and_one_write_each(
     control_plane: ControlPlane, label: str, many: list[str]
 ) -> None:
-    api = cluster(control_plane, concurrency=16)
-    run(api, namespace_selector=label, concurrency=16)
+    target = writer(control_plane, concurrency=16)
+    run(target, selector=label)
     audit = AuditLog(control_plane.audit_log)
-    before = api.requests
+    before = target.requests
 
-    result = run(api, namespace_selector=label, concurrency=16)
+    result = run(target, selector=label)
 
     assert sorted(result.outcomes) == many
     assert (result.report.applied, result.report.created, result.report.failures) == (MANY, 0, ())
     expected = {("list", "namespaces"): math.ceil(MANY / PAGE), ("patch", "secrets"): MANY}
     assert audit.counts(user="refresher") == expected
-    assert api.requests - before == sum(expected.values())
+    assert target.requests - before == sum(expected.values())
     events = audit.events(user="refresher")
     assert {event.name for event in events if event.resource == "secrets"} == {SECRET}
     assert {event.user_agent for event in events} == {FIELD_MANAGER}
@@ -73,7 +76,7 @@ def test_a_run_that_creates_costs_no_more_than_one_that_updates(control_plane: C
     names = [add(control_plane, label, name) for name in "abc"]
     audit = AuditLog(control_plane.audit_log)
 
-    result = run(cluster(control_plane), namespace_selector=label)
+    result = run(writer(control_plane), selector=label)
 
     assert sorted(result.outcomes) == sorted(names)
     assert result.report.created == 3
@@ -98,7 +101,7 @@ def test_a_selector_is_the_servers_own(
 ) -> None:
     names = {name: add(control_plane, label, name) for name in ("a", "b", "c")}
 
-    found = cluster(control_plane).namespaces(selector.format(label=label))
+    found = writer(control_plane).namespaces(selector.format(label=label))
 
     assert set(found) == {names[name] for name in expected}
 
@@ -106,32 +109,32 @@ def test_a_selector_is_the_servers_own(
 @pytest.mark.parametrize("selector", ["=,=", "a in", "a in (b", "-a=b", "a=b=c", "a/b/c=d"])
 def test_a_selector_that_the_server_does_not_understand_is_named(control_plane: ControlPlane, selector: str) -> None:
     audit = AuditLog(control_plane.audit_log)
-    with pytest.raises(SettingsError) as refused:
-        run(cluster(control_plane), namespace_selector=selector)
+    with pytest.raises(InputError) as refused:
+        run(writer(control_plane), selector=selector)
 
-    assert refused.value.problems == (f"NAMESPACE_SELECTOR: the API server does not understand {selector!r}",)
+    assert refused.value.problems == (f"namespaces.selector: the API server does not understand {selector!r}",)
     assert ("patch", "secrets") not in audit.counts(user="refresher")
 
 
 def test_a_typo_by_hand_stops_the_run_before_anything_is_written(control_plane: ControlPlane, namespace: str) -> None:
     with pytest.raises(NoNamespaceMatches, match=r"event\.namespaces: 'not-there' matches no namespace"):
-        run(cluster(control_plane), namespaces=[namespace, "not-there"])
+        run(writer(control_plane), namespaces=[namespace, "not-there"])
 
     assert control_plane.get_secret(namespace, SECRET) is None
 
 
 def test_a_selector_that_selects_nothing_stops_the_run(control_plane: ControlPlane) -> None:
-    with pytest.raises(NoNamespaceMatches, match="none of the cluster's 0 listed namespaces"):
-        run(cluster(control_plane), namespace_selector="nobody=carries-this")
+    with pytest.raises(NoNamespaceMatches, match=f"none of the cluster's namespaces is in the scope of {TITLE}"):
+        run(writer(control_plane), selector="nobody=carries-this")
 
 
 def test_a_terminating_namespace_without_the_secret_is_skipped(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.delete_namespace(namespace)
 
-    result = run(cluster(control_plane), namespaces=[namespace])
+    result = run(writer(control_plane), namespaces=[namespace])
 
-    assert result.outcomes == {namespace: Skipped(namespace, "terminating")}
-    assert result.report.error() is None
+    assert result.outcomes == {namespace: Skipped(TITLE, namespace, "terminating")}
+    assert result.report.error(is_by_hand=True) is None
     assert control_plane.get_secret(namespace, SECRET) is None
 
 
@@ -141,7 +144,7 @@ def test_a_terminating_namespace_with_the_secret_is_refreshed_to_its_end(
     before = control_plane.create_secret(namespace, pull_secret(), "kubectl-create")
     control_plane.delete_namespace(namespace)
 
-    outcome = run(cluster(control_plane), namespaces=[namespace]).outcomes[namespace]
+    outcome = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
 
     assert isinstance(outcome, Applied)
     assert (outcome.change, outcome.uid) == ("updated", before["metadata"]["uid"])
@@ -149,24 +152,21 @@ def test_a_terminating_namespace_with_the_secret_is_refreshed_to_its_end(
 
 def test_a_namespace_that_is_gone_between_list_and_write_is_skipped(control_plane: ControlPlane, label: str) -> None:
     stays, goes = add(control_plane, label, "stays"), add(control_plane, label, "goes")
-    api = cluster(control_plane)
 
-    class Slow:
+    class Slow(Writer):
         """A cluster in which a namespace goes away just after it was listed."""
 
-        requests = property(lambda _: api.requests)
-        apply, remove_last_applied, may_start = api.apply, api.remove_last_applied, api.may_start
-
         def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:
-            found = api.namespaces(selector, names)
+            found = super().namespaces(selector, names)
             remove(control_plane, goes)
             return found
 
-    result = run(Slow(), namespace_selector=label)
+    result = run(Slow(api(control_plane)), selector=label)
 
-    assert result.outcomes[goes] == Skipped(goes, "gone")
+    assert result.outcomes[goes] == Skipped(TITLE, goes, "gone")
     assert isinstance(result.outcomes[stays], Applied)
-    assert (result.report.applied, result.report.skipped, result.report.error()) == (1, 1, None)
+    assert (result.report.applied, result.report.skipped) == (1, 1)
+    assert result.report.error(is_by_hand=True) is None
 
 
 def set_quota(control_plane: ControlPlane, namespace: str, *, used: int) -> None:
@@ -180,10 +180,14 @@ def set_quota(control_plane: ControlPlane, namespace: str, *, used: int) -> None
 def test_a_full_quota_fails_with_what_can_be_done(control_plane: ControlPlane, namespace: str) -> None:
     set_quota(control_plane, namespace, used=1)
 
-    outcome = run(cluster(control_plane), namespaces=[namespace]).outcomes[namespace]
+    outcome = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
 
     assert outcome == Failed(
-        namespace, "forbidden", 403, "the namespace's ResourceQuota for Secrets is full; raise it, or remove a Secret"
+        TITLE,
+        namespace,
+        "forbidden",
+        403,
+        "the ResourceQuota one of the namespace is full; raise it, or remove a Secret",
     )
 
 
@@ -191,7 +195,7 @@ def test_a_full_quota_does_not_stop_a_refresh_of_what_is_there(control_plane: Co
     control_plane.create_secret(namespace, pull_secret(), "kubectl-create")
     set_quota(control_plane, namespace, used=1)
 
-    outcome = run(cluster(control_plane), namespaces=[namespace]).outcomes[namespace]
+    outcome = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
 
     assert isinstance(outcome, Applied)
     assert outcome.change == "updated"
@@ -199,23 +203,23 @@ def test_a_full_quota_does_not_stop_a_refresh_of_what_is_there(control_plane: Co
 
 def test_a_refresh_takes_one_place_of_a_quota(control_plane: ControlPlane, namespace: str) -> None:
     set_quota(control_plane, namespace, used=0)
-    api = cluster(control_plane)
+    target = writer(control_plane)
 
-    assert run(api, namespaces=[namespace]).report.created == 1
-    assert run(api, namespaces=[namespace]).report.applied == 1
+    assert run(target, namespaces=[namespace]).report.created == 1
+    assert run(target, namespaces=[namespace]).report.applied == 1
 
 
 def test_every_awkward_namespace_has_its_own_outcome_in_one_run(control_plane: ControlPlane, label: str) -> None:
     names = {
         name: add(control_plane, label, name) for name in ("new", "ours", "theirs", "immutable", "opaque", "ending")
     }
-    run(cluster(control_plane), namespaces=[names["ours"]])
+    run(writer(control_plane), namespaces=[names["ours"]])
     control_plane.create_secret(names["theirs"], pull_secret(), "kubectl-create")
     control_plane.create_secret(names["immutable"], pull_secret(immutable=True), "kubectl-create")
     control_plane.create_secret(names["opaque"], {"metadata": {"name": SECRET}}, "kubectl-create")
     control_plane.delete_namespace(names["ending"])
 
-    result = run(cluster(control_plane), namespace_selector=label)
+    result = run(writer(control_plane), selector=label)
 
     ends = {
         name: outcome.change if isinstance(outcome, Applied) else outcome.reason
@@ -232,4 +236,8 @@ def test_every_awkward_namespace_has_its_own_outcome_in_one_run(control_plane: C
     }
     report = result.report
     assert (report.applied, report.created, report.took_over, report.skipped) == (3, 1, 1, 1)
-    assert str(report.error()).startswith("2 of 6 namespaces failed: immutable-")
+    immutable, opaque = f"{TITLE} in {names['immutable']}", f"{TITLE} in {names['opaque']}"
+    expected = f"2 of 6 writes failed: {immutable}: immutable, {opaque}: wrong-type"
+    assert str(report.error(is_by_hand=True)).startswith(expected)
+    # Nobody waits for the answer: its records and metrics speak, and trying the whole run again would help nobody.
+    assert report.error(is_by_hand=False) is None

@@ -1,4 +1,4 @@
-"""ServiceAccounts name the pull Secret, as the role of rbac/service-accounts.yaml, and lose nothing."""
+"""ServiceAccounts name the pull Secret, as the role that the compiler prints for it, and lose nothing."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -10,18 +10,26 @@ from kubernetes.client import ApiException
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import USER, Aws, invoke
-from tests.support.refresher import SECRET, settings
+from tests.support.objects import SECRET, entry, pull_object, roles
+from tests.support.refresher import api as api_of
 from upsert import service_accounts
-from upsert.adapters import kube
-from upsert.adapters.eks import BearerTokens, ClusterAccess
-from upsert.adapters.kube_service_accounts import ServiceAccountCluster
-from upsert.core.account_outcomes import AccountMissing, AccountOutcome, AccountPatched, AccountUnchanged
-from upsert.core.answers import Answer
+from upsert.core.account_outcomes import (
+    AccountCounts,
+    AccountMissing,
+    AccountOutcome,
+    AccountPatched,
+    AccountUnchanged,
+)
+from upsert.core.answers import Answer, Written
 from upsert.core.outcomes import Applied, Failed
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ServiceAccountsNotListed
+from upsert.kube import api as kube_api
+from upsert.kube.service_accounts import ServiceAccounts
 
+# The role holds the name of this ServiceAccount.
+NAMING = entry(service_accounts=["default"])
 OTHERS = [{"name": "first"}, {"name": "second"}]
 
 
@@ -33,7 +41,8 @@ def aws() -> Iterator[Aws]:
 
 @pytest.fixture(scope="module")
 def plane(aws: Aws) -> Iterator[ControlPlane]:
-    with ControlPlane(authentication_webhook=aws.token_review, opt_in_rbac=["service-accounts.yaml"]) as plane:
+    with ControlPlane(authentication_webhook=aws.token_review) as plane:
+        plane.apply_roles(roles(NAMING))
         aws.point_at(plane.endpoint, plane.ca_pem)
         yield plane
 
@@ -64,7 +73,11 @@ class Place:
         self.plane.remove_namespace(self.namespace)
 
     def applied(self, change: str = "updated") -> Applied:
-        return Applied(self.namespace, "u", "1", change, (), 200, 1)
+        return applied_in(self.namespace, change)
+
+
+def applied_in(namespace: str, change: str = "updated") -> Applied:
+    return Applied(pull_object().title, namespace, "u", "1", change, (), 200, 1)
 
 
 @pytest.fixture
@@ -76,42 +89,38 @@ def place(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Place
     place.remove()
 
 
-class Interrupted(ServiceAccountCluster):
-    """The adapter, with something that happens before each of its first PATCHes."""
+class Interrupted(ServiceAccounts):
+    """The real thing, with something that happens before each of its first PATCHes."""
 
     def before_patch(self, *happenings: Callable[[], object]) -> "Interrupted":
         self._happenings = list(happenings)
         return self
 
-    def patch_service_account(self, account: ServiceAccount, patch: bytes, *, dry_run: bool) -> Answer:
+    def patch(self, account: ServiceAccount, patch: Sensitive[bytes], *, dry_run: bool) -> Answer[Written]:
         if self._happenings:
             self._happenings.pop(0)()
-        return super().patch_service_account(account, patch, dry_run=dry_run)
+        return super().patch(account, patch, dry_run=dry_run)
 
 
-def connect[C: ServiceAccountCluster](plane: ControlPlane, kind: type[C], user: str = "refresher") -> C:
-    access = ClusterAccess(plane.endpoint, plane.ca_pem)
-    bearer = BearerTokens(lambda: Sensitive(plane.token_of(user)))
-    return kind(access, bearer, concurrency=4, remaining=lambda: 300.0)
+def connect[C: ServiceAccounts](plane: ControlPlane, kind: type[C]) -> C:
+    return kind(api_of(plane))
 
 
-def name_secret(
-    cluster: ServiceAccountCluster,
+def name_secrets(
+    accounts: ServiceAccounts,
     *applied: Applied,
     names: tuple[str, ...] = ("default",),
     dry_run: bool = False,
     pause: Callable[[float], None] = lambda _: None,
-) -> tuple[service_accounts.Counts, list[AccountOutcome]]:
+) -> tuple[AccountCounts, list[AccountOutcome]]:
     outcomes: list[AccountOutcome] = []
-    counts = service_accounts.name_secret(
-        cluster,
-        applied,
-        settings=settings(service_accounts=names),
+    counts = service_accounts.name_secrets(
+        accounts,
+        {pull_object(service_accounts=names): applied},
         dry_run=dry_run,
         record=outcomes.append,
         pause=pause,
     )
-    assert counts is not None
     return counts, outcomes
 
 
@@ -119,7 +128,7 @@ def test_the_secret_is_added_and_all_else_stays(plane: ControlPlane, place: Plac
     before = place.create(imagePullSecrets=OTHERS, secrets=[{"name": "token"}], automountServiceAccountToken=False)
     place.change({"metadata": {"annotations": {"eks.amazonaws.com/role-arn": "arn"}}})
 
-    counts, (outcome,) = name_secret(connect(plane, ServiceAccountCluster), place.applied())
+    counts, (outcome,) = name_secrets(connect(plane, ServiceAccounts), place.applied())
 
     after = place.read()
     assert place.named() == ["first", "second", SECRET]
@@ -136,7 +145,7 @@ def test_what_names_it_already_is_not_written(plane: ControlPlane, place: Place)
     before = place.create(imagePullSecrets=[{"name": SECRET}, *OTHERS])
     audit = AuditLog(plane.audit_log)
 
-    counts, outcomes = name_secret(connect(plane, ServiceAccountCluster), place.applied())
+    counts, outcomes = name_secrets(connect(plane, ServiceAccounts), place.applied())
 
     assert place.read() == before
     assert outcomes == [AccountUnchanged(place.namespace, "default")]
@@ -146,22 +155,22 @@ def test_what_names_it_already_is_not_written(plane: ControlPlane, place: Place)
 
 def test_a_second_run_writes_nothing(plane: ControlPlane, place: Place) -> None:
     place.create()
-    name_secret(connect(plane, ServiceAccountCluster), place.applied())
+    name_secrets(connect(plane, ServiceAccounts), place.applied())
     before = place.read()
 
-    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied())
+    counts, _ = name_secrets(connect(plane, ServiceAccounts), place.applied())
 
     assert (counts.patched, counts.unchanged, place.read()) == (0, 1, before)
 
 
 def test_what_somebody_adds_in_the_meantime_is_kept(plane: ControlPlane, place: Place) -> None:
     place.create(imagePullSecrets=OTHERS)
-    cluster = connect(plane, Interrupted).before_patch(
+    accounts = connect(plane, Interrupted).before_patch(
         lambda: place.change({"imagePullSecrets": [*OTHERS, {"name": "third"}]}),
         lambda: place.change({"imagePullSecrets": [*OTHERS, {"name": "third"}, {"name": "fourth"}]}),
     )
 
-    counts, _ = name_secret(cluster, place.applied())
+    counts, _ = name_secrets(accounts, place.applied())
 
     assert place.named() == ["first", "second", "third", "fourth", SECRET]
     assert counts.patched == 1
@@ -171,9 +180,9 @@ def test_somebody_who_adds_the_same_name_in_the_meantime_leaves_nothing_to_do(
     plane: ControlPlane, place: Place
 ) -> None:
     place.create()
-    cluster = connect(plane, Interrupted).before_patch(lambda: place.change({"imagePullSecrets": [{"name": SECRET}]}))
+    accounts = connect(plane, Interrupted).before_patch(lambda: place.change({"imagePullSecrets": [{"name": SECRET}]}))
 
-    counts, _ = name_secret(cluster, place.applied())
+    counts, _ = name_secrets(accounts, place.applied())
 
     assert (place.named(), counts.patched, counts.unchanged) == ([SECRET], 0, 1)
 
@@ -185,16 +194,16 @@ def test_one_that_was_deleted_and_made_anew_is_read_anew(plane: ControlPlane, pl
         plane.request("DELETE", place.path("default"))
         place.create(imagePullSecrets=[{"name": "new"}])
 
-    name_secret(connect(plane, Interrupted).before_patch(again), place.applied())
+    name_secrets(connect(plane, Interrupted).before_patch(again), place.applied())
 
     assert place.named() == ["new", SECRET]
 
 
 def test_one_that_is_deleted_in_the_meantime_is_not_made_again(plane: ControlPlane, place: Place) -> None:
     place.create()
-    cluster = connect(plane, Interrupted).before_patch(lambda: plane.request("DELETE", place.path("default")))
+    accounts = connect(plane, Interrupted).before_patch(lambda: plane.request("DELETE", place.path("default")))
 
-    _, outcomes = name_secret(cluster, place.applied())
+    _, outcomes = name_secrets(accounts, place.applied())
 
     assert outcomes == [AccountMissing(place.namespace, "default")]
     with pytest.raises(ApiException, match="404"):
@@ -205,7 +214,7 @@ def test_endless_changes_by_others_are_a_failure_that_says_so(plane: ControlPlan
     place.create()
     changes = [lambda n=n: place.change({"metadata": {"labels": {"n": str(n)}}}) for n in range(9)]
 
-    counts, (outcome,) = name_secret(connect(plane, Interrupted).before_patch(*changes), place.applied())
+    counts, (outcome,) = name_secrets(connect(plane, Interrupted).before_patch(*changes), place.applied())
 
     assert isinstance(outcome, Failed)
     assert (outcome.namespace, outcome.reason, outcome.status) == (place.namespace, "service-account", 409)
@@ -221,7 +230,7 @@ def test_the_account_of_a_new_namespace_is_waited_for(plane: ControlPlane, place
         if len(pauses) == 2:
             place.create()
 
-    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied("created"), pause=pause)
+    counts, _ = name_secrets(connect(plane, ServiceAccounts), place.applied("created"), pause=pause)
 
     assert (place.named(), counts.patched, len(pauses)) == ([SECRET], 1, 2)
     assert sum(pauses) < 2
@@ -230,7 +239,7 @@ def test_the_account_of_a_new_namespace_is_waited_for(plane: ControlPlane, place
 def test_one_that_does_not_come_is_reported_and_no_failure(plane: ControlPlane, place: Place) -> None:
     pauses: list[float] = []
 
-    counts, outcomes = name_secret(connect(plane, ServiceAccountCluster), place.applied("created"), pause=pauses.append)
+    counts, outcomes = name_secrets(connect(plane, ServiceAccounts), place.applied("created"), pause=pauses.append)
 
     assert outcomes == [AccountMissing(place.namespace, "default")]
     assert (counts.missing, counts.failures, counts.error) == (1, (), None)
@@ -241,7 +250,7 @@ def test_in_a_namespace_that_is_not_new_none_is_waited_for(plane: ControlPlane, 
     def pause(_: float) -> None:
         raise AssertionError("it waited")
 
-    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied(), pause=pause)
+    counts, _ = name_secrets(connect(plane, ServiceAccounts), place.applied(), pause=pause)
 
     assert counts.missing == 1
 
@@ -249,7 +258,7 @@ def test_in_a_namespace_that_is_not_new_none_is_waited_for(plane: ControlPlane, 
 def test_a_dry_run_writes_nothing(plane: ControlPlane, place: Place) -> None:
     before = place.create(imagePullSecrets=OTHERS)
 
-    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied(), dry_run=True)
+    counts, _ = name_secrets(connect(plane, ServiceAccounts), place.applied(), dry_run=True)
 
     assert (counts.patched, place.read()) == (1, before)
 
@@ -257,7 +266,7 @@ def test_a_dry_run_writes_nothing(plane: ControlPlane, place: Place) -> None:
 def test_namespaces_without_the_secret_in_place_are_left_alone(plane: ControlPlane, place: Place) -> None:
     before = place.create()
 
-    name_secret(connect(plane, ServiceAccountCluster), Applied("elsewhere", "u", "1", "updated", (), 200, 1))
+    name_secrets(connect(plane, ServiceAccounts), applied_in("elsewhere"))
 
     assert place.read() == before
 
@@ -269,10 +278,10 @@ def test_many_namespaces_are_read_in_pages_of_one_list(
     for one in places:
         plane.create_namespace(one.namespace)
         one.create()
-    monkeypatch.setattr(kube, "_PAGE", 3)
+    monkeypatch.setattr(kube_api, "_PAGE", 3)
     audit = AuditLog(plane.audit_log)
     try:
-        counts, _ = name_secret(connect(plane, ServiceAccountCluster), *(one.applied() for one in places))
+        counts, _ = name_secrets(connect(plane, ServiceAccounts), *(one.applied() for one in places))
         asked = audit.counts(user=USER)
         assert all(one.named() == [SECRET] for one in places)
     finally:
@@ -318,11 +327,11 @@ def test_the_role_reaches_no_other_account_and_no_other_verb(plane: ControlPlane
 
 def test_a_name_that_the_role_does_not_hold_is_an_error_that_names_the_file(plane: ControlPlane, place: Place) -> None:
     place.create()
-    counts, _ = name_secret(connect(plane, ServiceAccountCluster), place.applied(), names=("default", "builder"))
+    counts, _ = name_secrets(connect(plane, ServiceAccounts), place.applied(), names=("default", "builder"))
 
     assert place.named() == [SECRET]
     assert isinstance(counts.error, ServiceAccountsNotListed)
-    assert "named builder (403); apply rbac/service-accounts.yaml" in str(counts.error)
+    assert "named builder (403); apply rbac/refresher.yaml" in str(counts.error)
 
 
 def test_a_strategic_merge_patch_would_have_lost_the_list(plane: ControlPlane, place: Place) -> None:
@@ -341,7 +350,7 @@ def test_the_function_does_it_after_the_secrets_and_counts_it(aws: Aws, plane: C
     place.create(imagePullSecrets=OTHERS)
     audit = AuditLog(plane.audit_log)
 
-    seen = invoke(aws, {"namespaces": [place.namespace]}, SERVICE_ACCOUNTS="default")
+    seen = invoke(aws, {"namespaces": [place.namespace]}, objects=[NAMING])
 
     assert seen.error is None
     (record,) = seen.named("service_account.patched")
@@ -369,7 +378,7 @@ def test_without_the_role_every_secret_is_in_place_and_the_run_fails(
 ) -> None:
     place.create("builder")
 
-    seen = invoke(aws, {"namespaces": [place.namespace]}, SERVICE_ACCOUNTS="builder")
+    seen = invoke(aws, {"namespaces": [place.namespace]}, objects=[entry(service_accounts=["builder"])])
 
     assert isinstance(seen.error, ServiceAccountsNotListed)
     assert plane.get_secret(place.namespace, SECRET)

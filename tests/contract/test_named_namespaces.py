@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.controlplane import ControlPlane
 from tests.support.fake_cluster import FakeCluster
-from tests.support.refresher import cluster
-from upsert import refresh
+from tests.support.refresher import writer
+from upsert import writing
 
 NAMES = ("named-a", "named-b")
 
@@ -20,14 +20,14 @@ def _fake() -> FakeCluster:
 
 
 @pytest.fixture(params=["fake", "real"])
-def side(request: pytest.FixtureRequest) -> Iterator[refresh.Cluster]:
+def side(request: pytest.FixtureRequest) -> Iterator[writing.Writer]:
     if request.param == "fake":
         yield _fake()
         return
     control_plane: ControlPlane = request.getfixturevalue("control_plane")
     for name in NAMES:
         control_plane.create_namespace(name, {"letter": name[-1]})
-    yield cluster(control_plane)
+    yield writer(control_plane)
     for name in NAMES:
         control_plane.remove_namespace(name)
 
@@ -45,13 +45,13 @@ def side(request: pytest.FixtureRequest) -> Iterator[refresh.Cluster]:
     ],
 )
 def test_only_what_is_named_and_selected_is_listed(
-    side: refresh.Cluster, selector: str, names: list[str], found: list[str]
+    side: writing.Writer, selector: str, names: list[str], found: list[str]
 ) -> None:
     assert sorted(side.namespaces(selector, names)) == found
 
 
 def test_a_hundred_of_the_longest_names_fit_into_one_request(control_plane: ControlPlane) -> None:
-    adapter = cluster(control_plane)
+    adapter = writer(control_plane)
     names = [f"{number:03}".rjust(63, "a") for number in range(100)]
 
     assert adapter.namespaces("", names) == []

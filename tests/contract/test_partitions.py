@@ -9,9 +9,10 @@ import botocore.session
 import pytest
 from botocore.loaders import create_loader
 
-from upsert.core.registries import Registry, dns_suffix
-from upsert.errors import SettingsError
-from upsert.settings import load
+from upsert import sources
+from upsert.core.fields import Fields, Problem
+from upsert.core.objects import Part, Ref
+from upsert.core.registries import dns_suffix, private_host
 
 
 @cache
@@ -49,18 +50,21 @@ def test_a_region_that_is_yet_to_come_falls_into_its_partition(partition: str, p
     assert dns_suffix(to_come) == suffix
 
 
-@pytest.mark.parametrize("region", [region for _, region, _ in REGIONS])
-def test_a_region_is_taken_by_the_settings(region: str) -> None:
-    environment = {"CLUSTER_NAME": "test", "REGISTRIES": f'[{{"account": "123456789012", "region": "{region}"}}]'}
+def part(region: str) -> tuple[Part, list[Problem]]:
+    problems: list[Problem] = []
+    return sources.part("registries[0]", Fields({"ecr": {"region": region}}, (), problems), login=True), problems
 
-    assert load(environment, {})[0].registries == (Registry("123456789012", region),)
+
+@pytest.mark.parametrize(("region", "suffix"), [(region, suffix) for _, region, suffix in REGIONS])
+def test_a_region_is_taken_by_the_file_of_objects(region: str, suffix: str) -> None:
+    assert part(region) == (Part("registries[0]", Ref("ecr", (("region", region),))), [])
+    assert private_host("123456789012", region) == f"123456789012.dkr.ecr.{region}.{suffix}"
 
 
 def test_a_pseudo_region_is_not_taken() -> None:
-    environment = {"CLUSTER_NAME": "test", "REGISTRIES": '[{"account": "123456789012", "region": "aws-global"}]'}
+    (problem,) = part("aws-global")[1]
 
-    with pytest.raises(SettingsError):
-        load(environment, {})
+    assert str(problem).startswith("ecr.region: 'aws-global' is wrong; expected a region")
 
 
 def test_the_sts_host_of_a_bearer_token_is_the_sdks_in_every_region(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,20 @@
 """Logins to several registries: one token per region and identity, each at the right host."""
 
 import base64
-import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
+from tests.support.aws import aws_apis
 from tests.support.ecr_standin import EcrStandin, new_password
 from tests.support.standin import Reply, Request, Standin
-from upsert.adapters import aws, ecr
-from upsert.core.registries import PublicRegistry, Registry
-from upsert.errors import RegistryError, SettingsError
-from upsert.settings import load
+from upsert import sources
+from upsert.aws import Aws
+from upsert.core.objects import Material, Ref
+from upsert.errors import SourceFailed
 
 ROLE = "arn:aws:iam::210987654321:role/pull"
 OTHER_ROLE = "arn:aws:iam::310987654321:role/pull"
@@ -80,38 +79,49 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sts]:
         yield sts
 
 
-@pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAFUNCTION")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Aws:
+    return aws_apis(monkeypatch)
 
 
-def logins(*registries: Registry | PublicRegistry) -> ecr.Logins:
-    return ecr.logins(aws.session("eu-central-1"), registries)
+def registry(account: str, region: str, role_arn: str = "") -> Ref:
+    role = {"role_arn": role_arn} if role_arn else {}
+    return Ref("ecr", tuple(sorted({"account": account, "region": region, **role}.items())))
 
 
-def passwords(granted: ecr.Logins) -> dict[str, str]:
-    return {login.host: login.password.reveal() for login in granted.entries}
+def public_registry(role_arn: str = "") -> Ref:
+    return Ref("ecr_public", (("role_arn", role_arn),) if role_arn else ())
 
 
-def test_one_token_serves_every_account_of_a_region(private: EcrStandin) -> None:
-    granted = logins(Registry("111111111111", "eu-west-1"), Registry("222222222222", "eu-west-1"))
+def logins(aws: Aws, *refs: Ref) -> list[Material]:
+    """Return what each of the refs gives, all of which must."""
+    readings = sources.read(refs, aws)
+    materials = [reading for ref in refs if isinstance(reading := readings[ref], Material)]
+    assert len(materials) == len(refs), readings
+    return materials
+
+
+def passwords(materials: list[Material]) -> dict[str, str]:
+    texts = [{key: value.reveal().decode() for key, value in material.data.items()} for material in materials]
+    return {text["server"]: text["password"] for text in texts}
+
+
+def test_one_token_serves_every_account_of_a_region(aws: Aws, private: EcrStandin) -> None:
+    granted = logins(aws, registry("111111111111", "eu-west-1"), registry("222222222222", "eu-west-1"))
 
     assert [call.region for call in private.calls] == ["eu-west-1"]
     assert set(passwords(granted).values()) == {private.passwords[0]}
 
 
-def test_each_region_has_its_own_token_and_the_first_to_expire_counts(private: EcrStandin) -> None:
-    granted = logins(Registry("111111111111", "eu-west-1"), Registry("111111111111", "us-east-1"))
+def test_each_region_has_its_own_token(aws: Aws, private: EcrStandin) -> None:
+    granted = logins(aws, registry("111111111111", "eu-west-1"), registry("111111111111", "us-east-1"))
 
     assert [call.region for call in private.calls] == ["eu-west-1", "us-east-1"]
     assert passwords(granted) == {
         "111111111111.dkr.ecr.eu-west-1.amazonaws.com": private.passwords[0],
         "111111111111.dkr.ecr.us-east-1.amazonaws.com": private.passwords[1],
     }
-    assert granted.expires_at > datetime.now(UTC)
+    assert all(login.expires_at and login.expires_at > datetime.now(UTC) for login in granted)
 
 
 @pytest.mark.parametrize(
@@ -123,21 +133,22 @@ def test_each_region_has_its_own_token_and_the_first_to_expire_counts(private: E
     ],
 )
 def test_other_partitions_are_asked_in_their_region_and_named_by_their_suffix(
-    private: EcrStandin, region: str, host: str
+    aws: Aws, private: EcrStandin, region: str, host: str
 ) -> None:
-    granted = logins(Registry("111111111111", region))
+    granted = logins(aws, registry("111111111111", region))
 
     assert [call.region for call in private.calls] == [region]
     assert list(passwords(granted)) == [host]
 
 
-def test_a_role_is_assumed_once_per_region_and_its_token_is_its_own(private: EcrStandin, sts: Sts) -> None:
+def test_a_role_is_assumed_once_per_region_and_its_token_is_its_own(aws: Aws, private: EcrStandin, sts: Sts) -> None:
     granted = logins(
-        Registry("111111111111", "eu-west-1"),
-        Registry("210987654321", "eu-west-1", ROLE),
-        Registry("220987654321", "eu-west-1", ROLE),
-        Registry("310987654321", "eu-west-1", OTHER_ROLE),
-        Registry("310987654321", "us-east-1", OTHER_ROLE),
+        aws,
+        registry("111111111111", "eu-west-1"),
+        registry("210987654321", "eu-west-1", ROLE),
+        registry("220987654321", "eu-west-1", ROLE),
+        registry("310987654321", "eu-west-1", OTHER_ROLE),
+        registry("310987654321", "us-east-1", OTHER_ROLE),
     )
 
     assert sts.roles == [ROLE, OTHER_ROLE, OTHER_ROLE]
@@ -146,8 +157,8 @@ def test_a_role_is_assumed_once_per_region_and_its_token_is_its_own(private: Ecr
     assert found == [private.passwords[index] for index in (0, 1, 1, 2, 3)]
 
 
-def test_ecr_public_has_a_token_of_its_own_in_its_one_region(private: EcrStandin, public: Public) -> None:
-    granted = logins(Registry("111111111111", "us-east-1"), PublicRegistry())
+def test_ecr_public_has_a_token_of_its_own_in_its_one_region(aws: Aws, private: EcrStandin, public: Public) -> None:
+    granted = logins(aws, registry("111111111111", "us-east-1"), public_registry())
 
     assert passwords(granted) == {
         "111111111111.dkr.ecr.us-east-1.amazonaws.com": private.passwords[0],
@@ -155,47 +166,23 @@ def test_ecr_public_has_a_token_of_its_own_in_its_one_region(private: EcrStandin
     }
 
 
-def test_ecr_public_can_be_asked_as_a_role(public: Public, sts: Sts) -> None:
-    granted = logins(PublicRegistry(ROLE))
+def test_ecr_public_can_be_asked_as_a_role(aws: Aws, public: Public, sts: Sts) -> None:
+    granted = logins(aws, public_registry(ROLE))
 
     assert sts.roles == [ROLE]
     assert passwords(granted) == {"public.ecr.aws": public.passwords[0]}
 
 
-def test_ecr_public_that_refuses_names_both_permissions(public: Public) -> None:
+def test_ecr_public_that_refuses_names_both_permissions_and_costs_no_private_registry(
+    aws: Aws, private: EcrStandin, public: Public
+) -> None:
     public.status = 400
 
-    with pytest.raises(RegistryError) as refused:
-        logins(PublicRegistry())
+    readings = sources.read([public_registry(), registry("111111111111", "us-east-1")], aws)
 
-    assert str(refused.value).startswith("ECR Public gave the function's role no token: AccessDeniedException. ")
-    assert "ecr-public:GetAuthorizationToken and sts:GetServiceBearerToken" in str(refused.value)
-    assert "EcrPublic" in str(refused.value)
-
-
-def read(*entries: dict[str, Any]) -> Sequence[Registry | PublicRegistry]:
-    return load({"CLUSTER_NAME": "test", "REGISTRIES": json.dumps(entries)}, {})[0].registries
-
-
-def test_the_settings_name_ecr_public_by_its_host() -> None:
-    private = {"account": "111111111111", "region": "us-east-1"}
-    assert read(private, {"host": "public.ecr.aws"}) == (Registry("111111111111", "us-east-1"), PublicRegistry())
-    assert read({"host": "public.ecr.aws", "role_arn": ROLE}) == (PublicRegistry(ROLE),)
-
-
-@pytest.mark.parametrize(
-    ("entries", "problem"),
-    [
-        (
-            [{"host": "public.ecr.aws", "region": "us-east-1"}],
-            r"\[0\] is ECR Public, which has no region; expected host",
-        ),
-        ([{"host": "public.ecr.aws", "account": "111111111111"}], r"\[0\] is ECR Public, which has no account"),
-        ([{"host": "public.ecr.aws"}, {"host": "public.ecr.aws"}], "names the host public.ecr.aws more than once"),
-        ([{"host": "quay.io"}], r"\[0\] has no account"),
-        ([{"host": "public.ecr.aws", "role_arn": "pull"}], r"\[0\].role_arn is 'pull'"),
-    ],
-)
-def test_what_ecr_public_has_not_is_refused(entries: list[dict[str, Any]], problem: str) -> None:
-    with pytest.raises(SettingsError, match=problem):
-        read(*entries)
+    refused = readings[public_registry()]
+    assert isinstance(refused, SourceFailed)
+    assert str(refused).startswith("ECR Public gave the function's role no token: AccessDeniedException. ")
+    assert "ecr-public:GetAuthorizationToken and sts:GetServiceBearerToken" in str(refused)
+    assert isinstance(readings[registry("111111111111", "us-east-1")], Material)
+    assert len(private.passwords) == 1

@@ -1,6 +1,6 @@
 """What the template's dashboard would show of a recording: series, table rows, alarm states.
 
-The runs of a recording follow each other within seconds. Here each is put six hours after the one before, as the
+The runs of a recording follow each other within seconds. Here each is put three hours after the one before, as the
 schedule would have it, or twenty minutes after if it was made by hand; nothing else about the records is changed.
 """
 
@@ -15,7 +15,7 @@ from tests.support.alarms import Point, lambda_points, points_of, state
 from tests.support.recording import Recording, Run
 from tests.support.template import Stack
 
-_SCHEDULED, _BY_HAND = timedelta(hours=6), timedelta(minutes=20)
+_SCHEDULED, _BY_HAND = timedelta(hours=3), timedelta(minutes=20)
 
 type Widget = dict[str, Any]
 

@@ -19,7 +19,7 @@ _DEFAULT_COLORS = ("#1f77b4", "#ff7f0e")
 _WIDEST_CELL = 46
 _CAPTION = (
     "Drawn from the log records and metrics of a local run on a real API server; "
-    "the times between the runs are spread to the schedule of six hours."
+    "the times between the runs are spread to the schedule of three hours."
 )
 
 

@@ -23,6 +23,7 @@ from tests.demo.verdict import MINIMUM_READS, MINIMUM_SCHEDULED, Evidence, Sight
 from tests.support import assets
 from tests.support.audit import AuditLog
 from tests.support.controlplane import KubectlFailed
+from tests.support.objects import SECRET, entry
 from tests.support.processes import ChildFailed
 from tests.support.sam import SamFailed
 from tests.support.world import World
@@ -37,7 +38,7 @@ def main() -> int:
     """Play the demo and return the exit status."""
     signal.signal(signal.SIGTERM, _terminate)
     screen = Screen()
-    screen.head("Pull Secret refresher: a deployed function against a real Kubernetes API server")
+    screen.head("EKS Upsert: the pull Secret, kept fresh by a deployed function on a real Kubernetes API server")
     try:
         with World(step=screen.step) as world:
             return play(world, screen, keep=os.environ.get("KEEP") == "1")
@@ -55,12 +56,12 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
     names = [part.namespace for part in parts]
     with screen.step(f"{len(parts)} namespaces, in every state that a Secret is found in"):
         cast.prepare(world.control_plane, parts)
-    world.deploy(Schedule="rate(1 minute)", ExcludeNamespaces=cast.EXCLUDE)
+    world.deploy(entry(exclude=list(cast.EXCLUDE)), Schedule="rate(1 minute)")
 
     screen.head("Refreshing, while readers GET every Secret all the time")
     before = _look_at(world, names)
     audit = AuditLog(world.control_plane.audit_log)
-    with Readers(world.control_plane, cast.SECRET, names) as readers:
+    with Readers(world.control_plane, SECRET, names) as readers:
         with screen.step("the schedule fires (once a minute)") as detail:
             _wait(lambda: scheduled(world.runs(), by_hand=()), detail, readers)
         with screen.step("by hand, with events/emergency.json"):
@@ -81,7 +82,7 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
 
 
 def _look_at(world: World, names: Sequence[str]) -> dict[str, Sight | None]:
-    return {name: look(world.control_plane, name, cast.SECRET) for name in names}
+    return {name: look(world.control_plane, name, SECRET) for name in names}
 
 
 def _is_enough(world: World, by_hand: Collection[str], readers: Readers) -> bool:
@@ -105,7 +106,11 @@ def _show(screen: Screen, evidence: Evidence) -> None:
     screen.table(evidence.namespaces)
     screen.head("Failures, as they should be: only the owners can mend these, and the function says how")
     screen.failures(evidence.namespaces)
-    runs = f"{evidence.scheduled} scheduled runs and {evidence.by_hand} by hand"
+    screen.head("How the runs ended: a scheduled one is not to be tried again for these, a person is to be told")
+    for who, ended in (("scheduled", evidence.scheduled), ("by hand", evidence.by_hand)):
+        for error in ended:
+            screen.line(f"  {who}: {error or 'returned'}")
+    runs = f"{len(evidence.scheduled)} scheduled runs and {len(evidence.by_hand)} by hand"
     screen.head(f"Requests of the function in {runs}, as the API server's audit log has them")
     screen.requests(evidence.requests)
 
@@ -120,7 +125,7 @@ def _tell_how_to_play(world: World, screen: Screen) -> None:
     for name, value in variables.items():
         screen.line(f"  export {name}={value}")
     screen.line(f"  # the API server is {world.control_plane.endpoint}, the function {world.function}")
-    screen.line(f"  kubectl get secrets -A --field-selector metadata.name={cast.SECRET} --show-managed-fields -o yaml")
+    screen.line(f"  kubectl get secrets -A --field-selector metadata.name={SECRET} --show-managed-fields -o yaml")
 
 
 def _wait_for_interrupt() -> None:

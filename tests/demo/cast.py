@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from tests.demo.verdict import Ending
 from tests.support.controlplane import ControlPlane
+from tests.support.objects import HOST, SECRET
 
-SECRET = "aws-ecr-token"
-EXCLUDE = "kube-*,sandbox-*"
-REGISTRY = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
+EXCLUDE = ("kube-*", "sandbox-*")
 
-_LOGIN = ("--docker-username=AWS", "--docker-password=the-password-of-yesterday", f"--docker-server={REGISTRY}")
+_LOGIN = ("--docker-username=AWS", "--docker-password=the-password-of-yesterday", f"--docker-server={HOST}")
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _manifest() -> str:
             "kind": "Secret",
             "metadata": {"name": SECRET},
             "type": "kubernetes.io/dockerconfigjson",
-            "stringData": {".dockerconfigjson": json.dumps({"auths": {REGISTRY: login}})},
+            "stringData": {".dockerconfigjson": json.dumps({"auths": {HOST: login}})},
         }
     )
 

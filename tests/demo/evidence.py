@@ -9,6 +9,8 @@ from tests.demo.verdict import Evidence, Namespace, Report, Sight
 from tests.support.audit import AuditLog
 from tests.support.world import Run, World
 
+_OUTCOMES = ("applied", "skipped", "failed")
+
 
 def scheduled(runs: Iterable[Run], *, by_hand: Collection[str]) -> list[Run]:
     """Return the runs that the schedule fired: all but those whose request id is in `by_hand`.
@@ -24,7 +26,7 @@ def reports(runs: Iterable[Run]) -> dict[str, list[Report]]:
     for run in runs:
         for record in run.records:
             kind, _, outcome = str(record.get("message", "")).partition(".")
-            if kind == "namespace":
+            if kind == "object" and outcome in _OUTCOMES:
                 found.setdefault(record["namespace"], []).append(_report(outcome, record))
     return found
 
@@ -59,8 +61,8 @@ def gather(
         ),
         reads=readers.reads,
         issued=frozenset(map(fingerprint, world.ecr.passwords)),
-        scheduled=len(scheduled(runs, by_hand=by_hand)),
-        by_hand=len(by_hand),
+        scheduled=tuple(run.raised for run in scheduled(runs, by_hand=by_hand)),
+        by_hand=tuple(run.raised for run in runs if run.request_id in by_hand),
         requests=audit.counts(user=world.user),
     )
 

@@ -81,8 +81,10 @@ class Evidence:
     reads: Reads
     issued: frozenset[str]
     """Fingerprints of all passwords that ECR handed out."""
-    scheduled: int
-    by_hand: int
+    scheduled: tuple[str | None, ...]
+    """With which error each scheduled run ended, None for those that returned."""
+    by_hand: tuple[str | None, ...]
+    """With which error each run by hand ended."""
     requests: Mapping[tuple[str, str], int]
     """The API server's own count of the function's requests, by verb and resource."""
 
@@ -149,14 +151,24 @@ def _overall(evidence: Evidence) -> Iterable[str]:
         yield f"{reads.answered + reads.absent} reads are too few, {MINIMUM_READS} are the least that counts"
     if reads.unanswered:
         yield f"{reads.unanswered} reads got no answer, so they prove nothing"
-    if evidence.scheduled < MINIMUM_SCHEDULED:
-        yield f"the schedule fired {evidence.scheduled} times, expected at least {MINIMUM_SCHEDULED}"
-    if evidence.by_hand < MINIMUM_BY_HAND:
-        yield f"{evidence.by_hand} runs by hand, expected at least {MINIMUM_BY_HAND}"
+    if len(evidence.scheduled) < MINIMUM_SCHEDULED:
+        yield f"the schedule fired {len(evidence.scheduled)} times, expected at least {MINIMUM_SCHEDULED}"
+    if len(evidence.by_hand) < MINIMUM_BY_HAND:
+        yield f"{len(evidence.by_hand)} runs by hand, expected at least {MINIMUM_BY_HAND}"
+    for error in sorted({error for error in evidence.scheduled if error}):
+        yield f"a scheduled run ended with {error}, but where only objects fail it should return"
+    expected = _ends_by_hand(evidence.namespaces)
+    for error in sorted({error or "nothing" for error in evidence.by_hand} - {expected or "nothing"}):
+        yield f"a run by hand ended with {error}, expected {expected or 'nothing'}"
     for verb, resource in sorted(set(evidence.requests) - ALLOWED_REQUESTS):
         yield f"the function sent {verb} {resource}, which it should never do"
     for verb, resource in sorted(ALLOWED_REQUESTS - set(evidence.requests)):
         yield f"the API server saw no {verb} {resource} of the function"
+
+
+def _ends_by_hand(namespaces: Iterable[Namespace]) -> str | None:
+    """Return the error that tells a person who waits for the answer that some objects failed; a schedule gets none."""
+    return "ObjectsFailed" if any(namespace.ending is Ending.FAILED for namespace in namespaces) else None
 
 
 def _problems(namespace: Namespace, issued: frozenset[str]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from tests.support.adopter import entry, secret
 from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import ACCOUNT
 from tests.support.ministack import REGION
-from tests.support.refresher import SECRET
+from tests.support.objects import SECRET
 
 REGISTRY = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
 PASSWORD = "the-password-of-yesterday"

@@ -11,7 +11,8 @@ from tests.support.adopter import digests, managers
 from tests.support.audit import AuditLog
 from tests.support.canary import Canary
 from tests.support.migration import DeployedAdopter
-from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, password_in
+from tests.support.objects import SECRET, entry
+from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, password_in
 from tests.support.world import World
 
 EVENTS = Path(__file__).parents[2] / "events"
@@ -39,7 +40,9 @@ def play(world: World, tell: Tell) -> Story:
     prepare(world.control_plane)
     # Without a value: the import gives it its first one.
     arn = world.aws.client("secretsmanager").create_secret(Name="other-registries")["ARN"]
-    world.deploy(ScheduleState="DISABLED", CreateAdopter="true", ExtraRegistriesSecret=arn, IncludeNamespaces="team-*")
+    registries = [{"ecr": {}}, {"auths": {"secret": arn}}]
+    pull = entry(registries=registries, include=["team-*"])
+    world.deploy(pull, ScheduleState="DISABLED", CreateAdopter="true", ReadableArns=arn)
     adopter = DeployedAdopter(world)
     audit = AuditLog(world.control_plane.audit_log)
 
@@ -63,7 +66,7 @@ def play(world: World, tell: Tell) -> Story:
     tell(
         "6. refresh what is ours now, and create what is missing",
         [
-            f"{record['namespace']}: {record['change']}"
+            f"{record['namespace']}/{SECRET}: {record['change']}"
             + (f", taken over from {', '.join(record['took_over_from'])}" if record["took_over_from"] else "")
             for record in refreshed.run.records
             if record.get("message") == "object.applied"

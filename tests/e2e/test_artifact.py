@@ -6,13 +6,18 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from compiler.compiled import compile_objects
+from tests.support import sam
+from tests.support.objects import ACCOUNT, SECRET, compiled, entry, written
 from tests.support.rie import Artifact
 from tests.support.sam import BIN, ROOT
+from upsert.config import COMPILED
 
 # AWS's limits for a function with all of its layers, and for one archive.
 UNZIPPED_LIMIT = 250 * 1024 * 1024
@@ -45,42 +50,93 @@ def layer_files(artifact: Artifact) -> dict[str, bytes]:
     return files(artifact.layer)
 
 
-def test_the_handler_imports_from_the_artifact_alone_with_an_empty_environment(artifact: Artifact) -> None:
-    run_inside(artifact, "from upsert.handlers.refresh import handler; assert callable(handler)")
+@pytest.mark.parametrize("function", ["refresh", "adopt"])
+def test_each_handler_imports_from_its_artifact_alone_with_an_empty_environment(
+    function: str, artifact: Artifact, adopter: Artifact
+) -> None:
+    code = f"from upsert.handlers.{function} import handler; assert callable(handler)"
+    run_inside({"refresh": artifact, "adopt": adopter}[function], code)
 
 
-def test_every_package_of_the_layer_is_imported(artifact: Artifact) -> None:
+def test_every_package_of_the_layer_is_imported(adopter: Artifact) -> None:
     # By the audit hook and not by sys.modules, from which the kubernetes packages are taken away again.
     code = (
         "import json; seen = set(); sys.addaudithook(lambda event, of: event == 'import' and seen.add(of[0]))\n"
         "import upsert.handlers.refresh, upsert.handlers.adopt\n"
         "print(json.dumps([name.partition('.')[0] for name in seen]))"
     )
-    imported = set(json.loads(run_inside(artifact, code)))
-    shipped = {path.stem for path in artifact.layer.iterdir() if path.suffix != ".dist-info"} - {"__pycache__"}
+    imported = set(json.loads(run_inside(adopter, code)))
+    shipped = {path.stem for path in adopter.layer.iterdir() if path.suffix != ".dist-info"} - {"__pycache__"}
     assert shipped - imported == set()
 
 
-def test_every_aws_client_that_the_functions_make_exists_in_the_layer(artifact: Artifact) -> None:
-    calls = [
-        node
-        for path in artifact.function.rglob("*.py")
+def test_every_aws_client_and_operation_that_the_functions_use_exists_in_the_layer(adopter: Artifact) -> None:
+    used = {
+        (service, operation)
+        for path in adopter.function.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "client"
-    ]
-    services = sorted({ast.literal_eval(call.args[0]) for call in calls})
-    assert {"ecr", "eks", "sts"} <= set(services)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"call", "client"}
+        for service in texts(node.args[:1])
+        for operation in (texts(node.args[1:2]) if node.func.attr == "call" else {"meta"})
+    }
+    assert {service for service, _ in used} == {"ecr", "ecr-public", "eks", "secretsmanager", "sts"}
+    assert ("eks", "describe_cluster") in used
     run_inside(
-        artifact,
+        adopter,
         f"import boto3; session = boto3.Session('key', 'secret', region_name='eu-central-1')\n"
-        f"for service in {services}: session.client(service)",
+        f"for service, operation in {sorted(used)}: getattr(session.client(service), operation)",
     )
 
 
-def test_the_function_holds_its_package_and_nothing_else(artifact: Artifact) -> None:
-    shipped = {path.relative_to(artifact.function) for path in artifact.function.rglob("*") if path.is_file()}
-    source = {path.relative_to(ROOT / "functions") for path in (ROOT / "functions").rglob("*.py")}
-    assert shipped == source
+def texts(nodes: list[ast.expr]) -> set[str]:
+    """Return the strings that stand in these expressions."""
+    found = [part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return {text for text in found if isinstance(text, str)}
+
+
+@pytest.mark.parametrize("function", ["RefreshFunction", "AdoptFunction"])
+def test_a_function_holds_its_package_the_bytecode_of_it_and_the_compiled_file_of_objects(function: str) -> None:
+    found = set(files(Artifact.beside(sam.built(), function).function))
+    source = {str(path.relative_to(ROOT / "functions")) for path in (ROOT / "functions" / "upsert").rglob("*.py")}
+    modules = {name for name in found if name.endswith(".py")}
+    assert modules <= source
+    assert found - modules == {importlib.util.cache_from_source(name) for name in modules} | {COMPILED}
+
+
+def test_the_refresher_ships_nothing_of_the_adopter(artifact: Artifact, adopter: Artifact) -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = (one for one in contracts if one["name"] == "The refresher imports nothing of the adopter")
+    foreign = {f"{name.replace('.', '/')}.py" for name in (*contract["forbidden_modules"], "upsert.handlers.adopt")}
+    assert foreign & set(files(artifact.function)) == set()
+    assert foreign <= set(files(adopter.function))
+
+
+def test_the_function_reads_the_file_of_objects_as_the_compiler_wrote_it(artifact: Artifact, adopter: Artifact) -> None:
+    shipped = compile_objects((ROOT / "functions" / "objects.yaml").read_bytes(), "objects.yaml")
+    for one in (artifact, adopter):
+        assert (one.function / COMPILED).read_text() == shipped
+    environment = {"LAMBDA_TASK_ROOT": str(artifact.function), "CLUSTER_NAME": "demo", "ACCOUNT_ID": ACCOUNT}
+    code = f"from upsert.config import load; print(*[one.title for one in load({environment}).objects])"
+    assert run_inside(artifact, code) == f"secret/{SECRET}\n"
+
+
+def test_no_yaml_parser_and_no_file_that_needs_one_ships(artifact: Artifact, adopter: Artifact) -> None:
+    assert not (artifact.layer / "yaml").exists()
+    for one in (artifact, adopter):
+        assert [name for name in files(one.function) if name.endswith((".yaml", ".yml", ".schema.json"))] == []
+        assert not (one.function / "yaml").exists()
+
+
+def test_a_users_own_file_goes_into_a_built_function_and_a_wrong_one_leaves_it_as_it_was(tmp_path: Path) -> None:
+    mine = entry(name="mine", include=["team-*"])
+    template = sam.with_objects(written(mine), tmp_path / "build")
+    functions = [Artifact.beside(template, name).function for name in ("RefreshFunction", "AdoptFunction")]
+    for function in functions:
+        assert (function / COMPILED).read_text() == compiled(mine)
+    with pytest.raises(sam.SamFailed, match=r"objects\.yaml:\d+: objects\[0\]\.name: "):
+        sam.put_objects(written(entry(name="no name")), *functions)
+    for function in functions:
+        assert (function / COMPILED).read_text() == compiled(mine)
 
 
 def test_the_layer_holds_no_compiled_code_so_that_it_serves_every_processor(layer_files: dict[str, bytes]) -> None:
@@ -100,13 +156,13 @@ def test_the_layer_holds_a_licence_and_metadata_of_every_package(artifact: Artif
         assert any("licen" in path.name.lower() for path in package.rglob("*") if path.is_file()), package.name
 
 
-def test_every_module_of_the_layer_has_bytecode_that_is_never_checked_and_is_of_its_source(
-    layer_files: dict[str, bytes],
-) -> None:
-    modules = {name: content for name, content in layer_files.items() if name.endswith(".py")}
-    assert len(modules) > 500
+@pytest.mark.parametrize("part", ["function", "layer"])
+def test_every_module_has_bytecode_that_is_never_checked_and_is_of_its_source(artifact: Artifact, part: str) -> None:
+    shipped = files(getattr(artifact, part))
+    modules = {name: content for name, content in shipped.items() if name.endswith(".py")}
+    assert len(modules) > {"function": 40, "layer": 500}[part]
     for name, source in modules.items():
-        bytecode = layer_files[importlib.util.cache_from_source(name)]
+        bytecode = shipped[importlib.util.cache_from_source(name)]
         assert bytecode[:4] == importlib.util.MAGIC_NUMBER, name
         assert int.from_bytes(bytecode[4:8], "little") == UNCHECKED_HASH, name
         assert bytecode[8:16] == importlib.util.source_hash(source), name

@@ -4,16 +4,18 @@ import base64
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import NAMESPACES, SECRET
+from tests.e2e.conftest import FROZEN, NAMESPACES, frozen_namespace, pull_secret
 from tests.support import ecr_standin
 from tests.support.audit import AuditLog
 from tests.support.canary import Canary
-from tests.support.world import World
+from tests.support.objects import SECRET
+from tests.support.world import Run, World
 
 EVENTS = Path(__file__).parents[2] / "events"
 EVERYTHING: dict[str, Any] = {}
@@ -52,16 +54,37 @@ def uids_in(world: World) -> dict[str, str]:
     return {name: secret_in(world, name)["metadata"]["uid"] for name in NAMESPACES}
 
 
-def test_the_schedule_fires_and_every_namespace_gets_the_new_token(world: World) -> None:
+@dataclass(frozen=True)
+class Firing:
+    """One run that the schedule started, with a namespace there whose Secret nobody can change."""
+
+    run: Run
+    passwords: set[str]
+    newest: str
+
+
+@pytest.fixture(scope="module")
+def firing(world: World) -> Firing:
     known = world.runs()
-    world.set_schedule(enabled=True)
-    try:
-        run = world.wait_for_run(known, FIRING_TIMEOUT_S)
-    finally:
-        world.set_schedule(enabled=False)
-    assert run.raised is None
-    assert "refresh.completed" in [record.get("message") for record in run.records]
-    assert {password_in(world, name) for name in NAMESPACES} == {world.ecr.passwords[-1]}
+    with frozen_namespace(world.control_plane):
+        world.set_schedule(enabled=True)
+        try:
+            run = world.wait_for_run(known, FIRING_TIMEOUT_S)
+        finally:
+            world.set_schedule(enabled=False)
+        return Firing(run, {password_in(world, name) for name in NAMESPACES}, world.ecr.passwords[-1])
+
+
+def test_the_schedule_fires_and_every_namespace_gets_the_new_token(firing: Firing) -> None:
+    assert firing.passwords == {firing.newest}
+
+
+def test_a_scheduled_run_returns_where_only_objects_failed_and_says_which(firing: Firing) -> None:
+    assert firing.run.raised is None
+    (failed,) = firing.run.named("object.failed")
+    assert (failed["object"], failed["namespace"], failed["reason"]) == (f"secret/{SECRET}", FROZEN, "immutable")
+    (summary,) = firing.run.named("refresh.completed")
+    assert (summary["applied"], summary["failed"], summary["is_whole"]) == (len(NAMESPACES), 1, True)
 
 
 def test_by_hand_the_emergency_event_refreshes_everything_and_returns_the_summary(world: World) -> None:
@@ -82,14 +105,11 @@ def test_two_runs_rotate_the_password_and_keep_the_uid(world: World) -> None:
 
 
 def test_the_log_proves_each_uid_and_resource_version(world: World) -> None:
-    records = world.invoke(EVERYTHING).run.records
-    logged = {
-        record["namespace"]: (record["uid"], record["resource_version"])
-        for record in records
-        if record.get("message") == "object.applied"
-    }
+    records = world.invoke(EVERYTHING).run.named("object.applied")
+    logged = {record["namespace"]: (record["uid"], record["resource_version"]) for record in records}
     secrets = {name: secret_in(world, name)["metadata"] for name in NAMESPACES}
     assert logged == {name: (found["uid"], found["resourceVersion"]) for name, found in secrets.items()}
+    assert {record["object"] for record in records} == {f"secret/{SECRET}"}
 
 
 def test_a_dry_run_by_hand_writes_nothing_and_asks_for_the_named_namespaces_only(world: World) -> None:
@@ -117,11 +137,13 @@ def test_the_api_server_sees_one_list_and_one_patch_per_namespace_and_nothing_el
 
 def test_registries_in_two_regions_take_one_token_each_into_one_secret(world: World) -> None:
     regions = ("eu-central-1", "us-east-1")
-    registries = json.dumps(
-        [{"account": account, "region": region} for region in regions for account in ("111122223333", "444455556666")]
-    )
+    registries = [
+        {"ecr": {"account": account, "region": region}}
+        for region in regions
+        for account in ("111122223333", "444455556666")
+    ]
     known = len(world.ecr.calls)
-    with world.environment(REGISTRIES=registries):
+    with world.objects(pull_secret(registries=registries)):
         answer = world.invoke(EVERYTHING)
     assert not answer.failed
     calls = world.ecr.calls[known:]
@@ -134,22 +156,13 @@ def test_registries_in_two_regions_take_one_token_each_into_one_secret(world: Wo
     }
 
 
-def test_a_namespace_that_fails_fails_the_run_after_the_others_were_refreshed(world: World) -> None:
-    frozen = {
-        "metadata": {"name": SECRET},
-        "type": "kubernetes.io/dockerconfigjson",
-        "stringData": {".dockerconfigjson": '{"auths": {}}'},
-        "immutable": True,
-    }
-    world.control_plane.create_namespace("frozen")
-    try:
-        world.control_plane.create_secret("frozen", frozen, field_manager="somebody")
+def test_by_hand_a_namespace_that_fails_fails_the_run_after_the_others_were_refreshed(world: World) -> None:
+    with frozen_namespace(world.control_plane):
         answer = world.invoke(EVERYTHING)
-    finally:
-        world.control_plane.remove_namespace("frozen")
     assert answer.failed
-    assert answer.run.raised == "NamespacesFailed"
-    assert "frozen: immutable" in answer.payload["errorMessage"]
+    assert answer.run.raised == "ObjectsFailed"
+    told = f"1 of {len(NAMESPACES) + 1} writes failed: secret/{SECRET} in {FROZEN}: immutable"
+    assert told in answer.payload["errorMessage"]
     assert {password_in(world, name) for name in NAMESPACES} == {world.ecr.passwords[-1]}
 
 
@@ -177,11 +190,15 @@ def case(name: str, broken: Broken, error: str, clue: str, request_event: Any = 
 STOPPED = [
     case("no access entry", lambda world: world.access_entry(None), "Unauthorized", "access entry"),
     case("no RBAC", lambda world: world.access_entry([]), "ListForbidden", "refresher.yaml"),
-    case("no IAM for ECR", lambda world: world.without_permission(ECR_ACTION), "RegistryError", ECR_ACTION),
+    case("no IAM for ECR", lambda world: world.without_permission(ECR_ACTION), "SourceFailed", ECR_ACTION),
     case("no IAM for EKS", lambda world: world.without_permission(EKS_ACTION), "ClusterAccessDenied", EKS_ACTION),
-    case("a foreign token", lambda world: world.ecr.answering(ecr_standin.foreign_token), "RegistryError", "AWS:"),
-    case("malformed REGISTRIES", lambda world: world.environment(REGISTRIES="[{}]"), "SettingsError", "REGISTRIES"),
-    case("unknown event key", as_is, "SettingsError", "dryrun", {"dryrun": True}),
+    case("a foreign token", lambda world: world.ecr.answering(ecr_standin.foreign_token), "SourceFailed", "AWS:"),
+    case("malformed SCHEDULE", lambda world: world.environment(SCHEDULE="often"), "InputError", "SCHEDULE"),
+    case("half a file of objects", lambda world: world.compiled(b'{"version": 1,'), "InputError", "objects.json"),
+    case("a file of another version", lambda world: world.compiled(b'{"version": 2}'), "InputError", "objects.json"),
+    case("unknown event key", as_is, "InputError", "dryrun", {"dryrun": True}),
+    case("unknown object", as_is, "InputError", "api-config", {"objects": ["api-config"]}),
+    case("unknown cluster", as_is, "InputError", "elsewhere", {"cluster": "elsewhere"}),
     case("no such namespace", as_is, "NoNamespaceMatches", "no-such-team", {"namespaces": ["no-such-team"]}),
 ]
 

@@ -3,12 +3,12 @@
 import base64
 import json
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from tests.cluster.test_audit_trigger import Subscription
+from tests.e2e.conftest import FLEET_NAMESPACES as NAMESPACES
+from tests.e2e.conftest import PULL_ROLE, frozen_namespace, pull_secret
 from tests.support.audit import AuditLog
 from tests.support.fleet import (
     AUDIT_LOG_GROUP,
@@ -21,35 +21,11 @@ from tests.support.fleet import (
     Fleet,
     Site,
 )
-from upsert.adapters.aws import SESSION_NAME
-
-SECRET = "aws-ecr-token"
-NAMESPACES = ("team-blue", "team-green")
-PULL_ROLE = f"arn:aws:iam::{OTHER_ACCOUNT}:role/pull"
+from tests.support.objects import SECRET
+from upsert.aws import SESSION_NAME
 
 # A minute, the emulator's ten seconds between looks at its schedules, and time to start.
 FIRING_TIMEOUT_S = 120
-
-
-@pytest.fixture(scope="module")
-def fleet() -> Iterator[Fleet]:
-    with Fleet() as running:
-        for plane in running.planes.values():
-            for name in NAMESPACES:
-                plane.create_namespace(name)
-        running.deploy(
-            Schedule="rate(1 minute)",
-            ScheduleState="DISABLED",
-            ExcludeNamespaces="kube-*,default",
-            RegistryRoleArns=PULL_ROLE,
-        )
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _whole_list(fleet: Fleet) -> Iterator[None]:
-    yield
-    fleet.write_list([site.entry for site in SITES])
 
 
 def password_in(fleet: Fleet, site: Site, namespace: str, host: str | None = None) -> str:
@@ -65,6 +41,16 @@ def user_at(fleet: Fleet, site: Site) -> str:
     if site.role_arn:
         return f"arn:aws:sts::{site.account}:assumed-role/{MEMBER_ROLE}/{SESSION_NAME}"
     return fleet.user
+
+
+WRONG = [
+    ({"name": "nowhere"}, f"EKS knows no cluster nowhere in {HOME.region}"),
+    (
+        MEMBER.entry | {"role_arn": f"arn:aws:iam::{OTHER_ACCOUNT}:role/another"},
+        "AssumableRoleArns must match it",
+    ),
+    ({"name": "elsewhere", "region": MEMBER.region}, "EKS knows no cluster elsewhere in eu-west-1"),
+]
 
 
 def test_every_cluster_is_refreshed_with_a_token_of_the_functions_account(fleet: Fleet) -> None:
@@ -94,101 +80,113 @@ def test_in_its_own_account_a_cluster_sees_the_functions_role_and_in_another_the
         assert log.counts(user=user_at(fleet, site)) == {("list", "namespaces"): 1, ("patch", "secrets"): 2}
 
 
-def schedules(fleet: Fleet) -> dict[str, dict[str, Any]]:
-    """Return the deployed schedules by the kind of what they start."""
-    client = fleet.aws.client("scheduler")
-    found = [
-        client.get_schedule(Name=one["Name"], GroupName=one["GroupName"])
-        for one in client.list_schedules()["Schedules"]
-    ]
-    return {one["Target"]["Arn"].split(":")[2]: one for one in found}
-
-
 def test_the_schedule_starts_the_fleet_in_place_of_the_function(fleet: Fleet) -> None:
-    client, states = fleet.aws.client("scheduler"), fleet.aws.client("stepfunctions")
-    both = schedules(fleet)
-    assert set(both) == {"lambda", "states"}
-    assert both["states"]["Target"]["Arn"] == fleet.state_machine
-    assert both["lambda"]["State"] == "DISABLED"
-    keep = ("Name", "GroupName", "ScheduleExpression", "FlexibleTimeWindow", "Target")
-    schedule = {key: both["states"][key] for key in keep}
+    states = fleet.aws.client("stepfunctions")
 
     def executions() -> set[str]:
         listed = states.list_executions(stateMachineArn=fleet.state_machine)["executions"]
         return {one["executionArn"] for one in listed}
 
     known = executions()
-    client.update_schedule(**schedule, State="ENABLED")
+    assert fleet.schedule["Target"]["Arn"] == fleet.state_machine
+    fleet.set_schedule(enabled=True)
     try:
         deadline = time.monotonic() + FIRING_TIMEOUT_S
         while not (new := executions() - known):
             assert time.monotonic() < deadline, "the schedule started nothing"
             time.sleep(0.5)
     finally:
-        client.update_schedule(**schedule, State="DISABLED")
+        fleet.set_schedule(enabled=False)
     assert fleet.wait_for(new.pop()).status == "SUCCEEDED"
+
+
+def test_asked_for_everything_the_function_names_the_state_machine_and_refreshes_nothing(fleet: Fleet) -> None:
+    tokens = len(fleet.ecr.passwords)
+
+    answer = fleet.invoke({})
+
+    assert answer.run.raised == "InputError"
+    assert fleet.state_machine.rpartition(":")[2] in answer.payload["errorMessage"]
+    assert len(fleet.ecr.passwords) == tokens
 
 
 def test_one_cluster_of_the_fleet_can_be_refreshed_by_hand(fleet: Fleet) -> None:
     fleet.execute()
     before = {site: password_in(fleet, site, "team-green") for site in SITES}
 
-    answer = fleet.invoke({"cluster": MEMBER.entry, "namespaces": ["team-blue"]})
+    answer = fleet.invoke({"cluster": MEMBER.name, "namespaces": ["team-blue"]})
 
     assert not answer.failed, answer.payload
     assert answer.payload["applied"] == 1
     assert password_in(fleet, MEMBER, "team-blue") == fleet.ecr.passwords[-1]
     assert {site: password_in(fleet, site, "team-green") for site in SITES} == before
-    assert {record["cluster"] for record in answer.run.records if record.get("message") == "object.applied"} == {
-        MEMBER.name
+    assert {record["cluster"] for record in answer.run.named("object.applied")} == {MEMBER.name}
+
+
+def test_an_execution_refreshes_the_clusters_that_its_event_concerns_and_no_other(fleet: Fleet) -> None:
+    of_far = pull_secret(name="far-only", clusters=[FAR.name])
+    of_others = pull_secret(clusters=[HOME.name, MEMBER.name])
+    with fleet.objects(of_far, of_others):
+        names = {
+            json.dumps(event): fleet.invoke({"clusters_for": event}).payload
+            for event in ({}, {"cluster": MEMBER.name}, {"objects": [SECRET]}, {"objects": ["far-only"]})
+        }
+        logs = {site: AuditLog(fleet.planes[site].audit_log) for site in SITES}
+        execution = fleet.execute({"objects": [SECRET], "namespaces": ["team-blue"]})
+
+    assert list(names.values()) == [
+        [site.name for site in SITES],
+        [MEMBER.name],
+        [HOME.name, MEMBER.name],
+        [FAR.name],
+    ]
+    assert execution.status == "SUCCEEDED", execution.cause
+    assert (execution.output["clusters"], execution.output["applied"]) == (2, 2)
+    assert {site.name: log.counts(user=user_at(fleet, site)).total() for site, log in logs.items()} == {
+        HOME.name: 2,
+        FAR.name: 0,
+        MEMBER.name: 2,
     }
 
 
-WRONG: list[tuple[object, str, str]] = [
-    ({"name": "nowhere"}, "nowhere", "EKS knows no cluster nowhere"),
-    ({"nam": "demo"}, '{"nam":"demo"}', "event.cluster: unknown key 'nam'"),
-    ("prod", "prod", "event.cluster: 'prod' is wrong"),
-    (
-        MEMBER.entry | {"role_arn": f"arn:aws:iam::{OTHER_ACCOUNT}:role/another"},
-        MEMBER.name,
-        "FleetRoleArns must match it",
-    ),
-    ({"name": "elsewhere", "region": MEMBER.region}, "elsewhere", "EKS knows no cluster elsewhere in eu-west-1"),
-]
-
-
-def test_wrong_entries_fail_alone_and_are_named(fleet: Fleet) -> None:
-    fleet.write_list([HOME.entry, *(entry for entry, _, _ in WRONG), FAR.entry])
-
-    execution = fleet.execute()
+def test_an_object_that_fails_in_one_cluster_fails_the_execution_which_names_it(fleet: Fleet) -> None:
+    with frozen_namespace(fleet.planes[FAR]):
+        execution = fleet.execute()
 
     assert (execution.status, execution.error) == ("FAILED", "ClustersFailed")
-    assert execution.cause.startswith("5 of 7 clusters failed: ")
-    assert execution.cause.endswith("Namespaces applied in the others: 4")
-    for _, name, clue in WRONG:
+    assert execution.cause == f"1 of 3 clusters failed: {FAR.name} (1 failed, 2 applied). Applied in all: 6"
+
+
+def test_wrong_clusters_of_the_file_fail_alone_and_are_named(fleet: Fleet) -> None:
+    with fleet.objects(pull_secret(), clusters=[HOME.entry, *(entry for entry, _ in WRONG), FAR.entry]):
+        execution = fleet.execute()
+
+    assert (execution.status, execution.error) == ("FAILED", "ClustersFailed")
+    assert execution.cause.startswith("3 of 5 clusters failed: ")
+    assert execution.cause.endswith(". Applied in all: 4")
+    for wrong, clue in WRONG:
         (told,) = (
             part
             for part in execution.cause.split("; ")
-            if part.removeprefix("5 of 7 clusters failed: ").startswith(f"{name} (")
+            if part.removeprefix("3 of 5 clusters failed: ").startswith(f"{wrong['name']} (")
         )
         assert clue in told
 
 
-def test_an_empty_list_is_no_success(fleet: Fleet) -> None:
-    fleet.write_list([])
+def test_a_file_without_clusters_is_no_success(fleet: Fleet) -> None:
+    with fleet.objects(pull_secret(), clusters=[]):
+        execution = fleet.execute()
 
-    execution = fleet.execute()
-
-    assert (execution.status, execution.error) == ("FAILED", "NoCluster")
-    assert "fleet.json lists no cluster" in execution.cause
+    assert execution.status == "FAILED"
+    assert "the file of objects has no clusters" in execution.cause
 
 
-def test_a_list_that_is_not_there_is_no_success(fleet: Fleet) -> None:
-    fleet.aws.client("s3").delete_object(Bucket="fleet-of-the-tests", Key="fleet.json")
+def test_a_file_that_is_not_there_is_no_success(fleet: Fleet) -> None:
+    with fleet.compiled(b""):
+        execution = fleet.execute()
 
-    execution = fleet.execute()
-
-    assert (execution.status, execution.error) == ("FAILED", "States.ItemReaderFailed")
+    assert execution.status == "FAILED"
+    assert "objects.json: is no JSON" in execution.cause
 
 
 def test_a_registry_of_another_account_is_logged_in_to_as_its_role(fleet: Fleet) -> None:
@@ -198,19 +196,19 @@ def test_a_registry_of_another_account_is_logged_in_to_as_its_role(fleet: Fleet)
     document = {"Version": "2012-10-17", "Statement": [trust]}
     iam.create_role(RoleName="pull", AssumeRolePolicyDocument=json.dumps(document))
     registries = [
-        {"account": "111122223333", "region": "eu-central-1"},
-        {"account": OTHER_ACCOUNT, "region": "eu-central-1", "role_arn": PULL_ROLE},
-        {"account": OTHER_ACCOUNT, "region": "us-east-1", "role_arn": PULL_ROLE},
+        {"ecr": {"account": "111122223333", "region": "eu-central-1"}},
+        {"ecr": {"account": OTHER_ACCOUNT, "region": "eu-central-1", "role_arn": PULL_ROLE}},
+        {"ecr": {"account": OTHER_ACCOUNT, "region": "us-east-1", "role_arn": PULL_ROLE}},
     ]
-    with fleet.environment(REGISTRIES=json.dumps(registries)):
-        refused = fleet.invoke({})
+    with fleet.objects(pull_secret(registries=registries)):
+        refused = fleet.invoke({"cluster": HOME.name})
         allowed = {"Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"}
         document = {"Version": "2012-10-17", "Statement": [allowed]}
         iam.put_role_policy(RoleName="pull", PolicyName="pull", PolicyDocument=json.dumps(document))
         known = len(fleet.ecr.calls)
-        answer = fleet.invoke({})
+        answer = fleet.invoke({"cluster": HOME.name})
 
-    assert refused.run.raised == "RegistryError"
+    assert refused.run.raised == "SourceFailed"
     assert (
         f"ECR in eu-central-1 gave role {PULL_ROLE} no token: AccessDeniedException" in refused.payload["errorMessage"]
     )
@@ -226,12 +224,12 @@ def test_a_registry_of_another_account_is_logged_in_to_as_its_role(fleet: Fleet)
 
 
 def test_a_role_that_the_stack_was_not_told_about_cannot_be_assumed(fleet: Fleet) -> None:
-    registries = [{"account": OTHER_ACCOUNT, "region": "eu-central-1", "role_arn": f"{PULL_ROLE}-other"}]
-    with fleet.environment(REGISTRIES=json.dumps(registries)):
-        answer = fleet.invoke({})
+    registries = [{"ecr": {"account": OTHER_ACCOUNT, "region": "eu-central-1", "role_arn": f"{PULL_ROLE}-other"}}]
+    with fleet.objects(pull_secret(registries=registries)):
+        answer = fleet.invoke({"cluster": HOME.name})
 
-    assert answer.run.raised == "RegistryError"
-    assert "the parameter RegistryRoleArns must name it" in answer.payload["errorMessage"]
+    assert answer.run.raised == "SourceFailed"
+    assert "the parameter AssumableRoleArns must name it" in answer.payload["errorMessage"]
 
 
 def test_an_audit_event_in_the_log_group_brings_the_secret_of_a_new_namespace(
@@ -264,7 +262,7 @@ def test_an_audit_event_in_the_log_group_brings_the_secret_of_a_new_namespace(
     with capsys.disabled():
         print(f"\nfrom a new namespace to its Secret, deployed: {seconds:.1f} s")
     assert run.raised is None
-    (completed,) = (record for record in run.records if record.get("message") == "refresh.completed")
+    (completed,) = run.named("refresh.completed")
     assert (completed["applied"], completed["newly_created"], completed["api_requests"]) == (1, 1, 2)
     fleet.control_plane.remove_namespace("brand-new")
 
@@ -285,6 +283,6 @@ def test_with_one_cluster_down_the_others_are_refreshed_and_the_summary_names_it
     assert (execution.status, execution.error) == ("FAILED", "ClustersFailed")
     assert execution.cause.startswith(f"1 of 3 clusters failed: {FAR.name} (")
     assert "no connection to https://127.0.0.1" in execution.cause
-    assert execution.cause.endswith("Namespaces applied in the others: 4")
+    assert execution.cause.endswith(". Applied in all: 4")
     new = set(fleet.ecr.passwords[tokens:])
     assert {password_in(fleet, site, name) for site in (HOME, MEMBER) for name in NAMESPACES} <= new

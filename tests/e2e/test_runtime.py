@@ -8,17 +8,25 @@ from typing import Any
 
 import pytest
 
+from tests.support import sam
+from tests.support.objects import ACCOUNT, entry, written
 from tests.support.ports import reserved_port
 from tests.support.rie import Artifact, Runtime
+from upsert.config import COMPILED
 
 EVENTS = Path(__file__).parents[2] / "events"
 ENVIRONMENT = {
     "CLUSTER_NAME": "demo",
-    "SECRET_NAME": "aws-ecr-token",
-    "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]',
+    "FLEET": "false",
+    "ACCOUNT_ID": ACCOUNT,
+    "SCHEDULE": "rate(3 hours)",
     "AWS_ACCESS_KEY_ID": "key",
     "AWS_SECRET_ACCESS_KEY": "secret",
 }
+# What the cluster in the shipped events is in.
+FLEET = [{"name": "demo"}, {"name": "team-blue"}]
+OF_A_FLEET = ("clusters-for.json", "one-cluster.json", "one-of-fleet.json")
+ANSWERED_AT_ONCE = {"clusters-for.json": ["demo", "team-blue"]}
 COLD_STARTS = 3
 
 
@@ -27,33 +35,58 @@ def event(name: str) -> Any:
 
 
 def test_wrong_settings_come_back_as_their_own_error_type_with_every_field_named(artifact: Artifact) -> None:
-    wrong = {"CLUSTER_NAME": "no cluster", "CONCURRENCY": "many"}
+    wrong = {"CLUSTER_NAME": "no cluster", "SCHEDULE": "often"}
     with Runtime(artifact, environment=ENVIRONMENT | wrong) as runtime:
         answer = runtime.invoke(event("emergency.json")).payload
-    assert answer["errorType"] == "SettingsError"
+    assert answer["errorType"] == "InputError"
     assert "CLUSTER_NAME" in answer["errorMessage"]
-    assert "CONCURRENCY" in answer["errorMessage"]
+    assert "SCHEDULE" in answer["errorMessage"]
+
+
+def test_a_function_without_its_file_of_objects_says_so(artifact: Artifact, tmp_path: Path) -> None:
+    bare = Artifact(tmp_path / "function", artifact.layer)
+    shutil.copytree(artifact.function, bare.function, ignore=shutil.ignore_patterns(COMPILED))
+    with Runtime(bare, environment=ENVIRONMENT) as runtime:
+        answer = runtime.invoke(event("emergency.json")).payload
+    assert answer["errorType"] == "InputError"
+    assert answer["errorMessage"] == "objects.json: is not beside the function; build it with `sam build`"
 
 
 def test_a_wrong_event_comes_back_as_an_error_and_the_next_invocation_is_served(artifact: Artifact) -> None:
     with Runtime(artifact, environment=ENVIRONMENT) as runtime:
         for key in ("namespace", "dryrun"):
             answer = runtime.invoke({key: True}).payload
-            assert answer["errorType"] == "SettingsError"
+            assert answer["errorType"] == "InputError"
             assert key in answer["errorMessage"]
 
 
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
+    """The built template with a file of objects that the shipped events fit, for one cluster and for a fleet."""
+    folder = tmp_path_factory.mktemp("with-objects")
+    kept = entry(kept=True)
+    return {
+        False: sam.with_objects(written(kept), folder / "one"),
+        True: sam.with_objects(written(kept, clusters=FLEET), folder / "fleet"),
+    }
+
+
 @pytest.mark.parametrize("name", [path.name for path in sorted(EVENTS.glob("*.json"))])
-def test_every_shipped_event_gets_as_far_as_asking_aws(artifact: Artifact, name: str) -> None:
+def test_every_shipped_event_gets_as_far_as_asking_aws(templates: dict[bool, Path], name: str) -> None:
+    is_fleet = name in OF_A_FLEET
+    function, handler = ("AdoptFunction", "adopt") if name.startswith("adopt-") else ("RefreshFunction", "refresh")
+    artifact = Artifact.beside(templates[is_fleet], function)
     with reserved_port() as nobody_listens:
         environment = ENVIRONMENT | {
+            "FLEET": str(is_fleet).lower(),
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{nobody_listens}",
-            "EXTRA_REGISTRIES_SECRET": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:registries-AbCdEf",
         }
-        function = "adopt" if name.startswith("adopt-") else "refresh"
-        with Runtime(artifact, environment=environment, handler=f"upsert.handlers.{function}.handler") as runtime:
+        with Runtime(artifact, environment=environment, handler=f"upsert.handlers.{handler}.handler") as runtime:
             answer = runtime.invoke(event(name)).payload
-    assert "EndpointConnectionError" in answer["errorMessage"]
+    if name in ANSWERED_AT_ONCE:
+        assert answer == ANSWERED_AT_ONCE[name]
+    else:
+        assert "EndpointConnectionError" in answer["errorMessage"]
 
 
 def test_the_log_holds_json_records_and_the_error_of_the_runtime(artifact: Artifact) -> None:
@@ -62,8 +95,8 @@ def test_the_log_holds_json_records_and_the_error_of_the_runtime(artifact: Artif
         lines = runtime.log.splitlines()
     (record,) = [json.loads(line) for line in lines if line.startswith("{")]
     assert record["message"] == "refresh.stopped"
-    assert record["error"] == "SettingsError"
-    assert [line for line in lines if line.startswith("[ERROR] SettingsError: ")]
+    assert record["error"] == "InputError"
+    assert [line for line in lines if line.startswith("[ERROR] InputError: ")]
 
 
 def test_shipped_bytecode_shortens_the_cold_start(

@@ -1,4 +1,4 @@
-"""The cost table of docs/architecture.md is what its formula gives, with the sizes that real records have."""
+"""The costs in docs/architecture.md and docs/fleets.md are what their formulas give, with the sizes of real records."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,9 @@ from tests.support.alarms import points_of
 from tests.support.recording import Recording
 from tests.support.template import Stack
 
-TEXT = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "architecture.md").read_text()
+FLEETS = (DOCS / "fleets.md").read_text()
 TABLE = re.search(r"<!-- costs -->\n(.*?)<!-- /costs -->", TEXT, re.DOTALL)
 ROWS = [
     [cell.strip() for cell in line.strip("|\n").split("|")] for line in (TABLE[1] if TABLE else "").splitlines()[2:]
@@ -19,6 +21,7 @@ RUNS = 8 * 365 / 12
 BYTES_PER_NAMESPACE, BYTES_PER_RUN = 460, 2000
 ADDED_PER_RECORD = 26  # by CloudWatch Logs, in what it charges for
 PRICE_PER_METRIC, PRICE_PER_ALARM = 0.30, 0.10
+CLUSTERS, TRANSITIONS_PER_CLUSTER, PRICE_PER_TRANSITION = 300, 3, 0.025 / 1000
 
 
 def costs(namespaces: int, *, metrics: int, alarms: int) -> list[float]:
@@ -51,3 +54,13 @@ def test_the_rest_of_a_run_is_no_longer_than_the_formula_says(recording: Recordi
     rest = [line for line in recording.named("clean").seen.output.splitlines() if "object.applied" not in line]
     lambdas_own = 3 * 150
     assert sum(len(line) + ADDED_PER_RECORD for line in rest) + lambdas_own <= BYTES_PER_RUN
+
+
+def test_a_fleets_costs_are_what_the_formulas_give(recording: Recording) -> None:
+    metrics = len({(point.name, point.dimensions) for point in points_of(recording.records)})
+    runs = CLUSTERS * RUNS
+    assert f"{runs:,.0f} runs" in FLEETS
+    assert f"{runs * TRANSITIONS_PER_CLUSTER * PRICE_PER_TRANSITION:.2f} $" in FLEETS
+    assert f"{metrics} metrics in the hours with a run: {metrics * PRICE_PER_METRIC * runs / 730:.0f} $" in FLEETS
+    every_five_hours = CLUSTERS * 24 / 5 * 365 / 12
+    assert f"`rate(5 hours)` it is {metrics * PRICE_PER_METRIC * every_five_hours / 730:.0f} $" in FLEETS

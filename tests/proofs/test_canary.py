@@ -11,7 +11,6 @@ import pickle
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,18 +22,24 @@ from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import new_password
 from tests.support.faults import Fault, FaultProxy, Passage
 from tests.support.invocation import SECRET_KEY, SESSION_TOKEN, Aws, Seen, canary, invoke
+from tests.support.objects import entry, pull_object
+from tests.support.refresher import LAST_APPLIED, SECRET
+from tests.support.secrets_standin import SecretsStandin
 from tests.support.standin import Reply, Request, Standin
-from upsert import telemetry
-from upsert.adapters import ecr, kube
-from upsert.adapters.eks import BearerTokens, ClusterAccess
-from upsert.core import docker_config, manifest
+from upsert import kinds, rounds, sources, telemetry
+from upsert.core import docker_config
 from upsert.core.docker_config import Login
-from upsert.core.redaction import Redactor
+from upsert.core.objects import Desired
+from upsert.core.redaction import MASK, Redactor
 from upsert.core.sensitive import Sensitive
 from upsert.handlers import refresh as handlers
+from upsert.kube import api as kube_api
+from upsert.kube import calls
+from upsert.kube.bearer import BearerTokens
+from upsert.kube.writer import Writer
+from upsert.sources.source import Reading
 
 NAMESPACE = "team-a"
-LAST_APPLIED = manifest.LAST_APPLIED
 UID = "6f1c2b9a-1111-4222-8333-444455556666"
 
 
@@ -69,7 +74,8 @@ def causes(request: Request, reason: str, field: str = "", message: str = "") ->
 def secret(request: Request, code: int = 200, **metadata: Any) -> Reply:
     """Return an object as no server should: with the value that was written."""
     given = json.loads(request.body)
-    return Reply(code, {**given, "metadata": {"name": echo(request), "uid": UID, "resourceVersion": "7", **metadata}})
+    known = {"name": SECRET, "namespace": NAMESPACE, "uid": UID, "resourceVersion": "7", "labels": {"x": echo(request)}}
+    return Reply(code, {**given, "metadata": {**known, **metadata}})
 
 
 def holds_last_applied(request: Request) -> Reply:
@@ -115,7 +121,9 @@ OUTCOMES = {
     "gone": Case(lambda request: status(request, 404, details={"kind": "namespaces", "name": echo(request)}), "gone"),
     "forbidden": Case(lambda request: status(request, 403), "forbidden"),
     "quota": Case(lambda request: status(request, 403, "exceeded quota: "), "forbidden"),
-    "webhook": Case(lambda request: status(request, 403, 'admission webhook "a.b" denied the request: '), "forbidden"),
+    "webhook": Case(lambda request: status(request, 403, 'admission webhook "a.b" denied the request: '), "denied"),
+    "webhook out of reach": Case(lambda request: status(request, 500, 'failed calling webhook "a.b": '), "denied"),
+    "policy": Case(lambda request: status(request, 422, "ValidatingAdmissionPolicy 'a' with binding 'b' "), "denied"),
     "missing verb": Case(lambda request: status(request, 403, "cannot patch resource "), "forbidden"),
     "contested": Case(
         lambda request: status(
@@ -137,6 +145,7 @@ OUTCOMES = {
     "gateway timeout": Case(lambda request: status(request, 504), "unavailable"),
     "unreadable text": Case(lambda request: Reply(200, echo(request).encode()), "unreadable"),
     "unreadable object": Case(lambda request: secret(request, uid=echo(request)), "unreadable"),
+    "another object": Case(lambda request: secret(request, name=echo(request)), "unreadable"),
     "odd status": Case(lambda request: Reply(418, echo(request).encode()), "unreadable"),
     "redirect": Case(lambda request: Reply(307, b"", {"Location": f"/x?{request.body.hex()}"}), "unreadable"),
     "unauthorized": Case(lambda request: status(request, 401), "unauthorized"),
@@ -180,8 +189,9 @@ def api(aws: Aws) -> Iterator[HostileApi]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kube, "_backoff", lambda _: 0.01)
-    monkeypatch.setattr(kube, "_PATIENCE_SECONDS", 0.2)
+    for module in (rounds, kube_api):
+        monkeypatch.setattr(module, "_backoff", lambda _: 0.01)
+        monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -218,23 +228,29 @@ def test_no_outcome_of_a_namespace_says_a_secret(case: Case, aws: Aws, api: Host
     api.answer = case.answer
     seen = invoke(
         aws,
+        objects=[entry(on_conflict=case.on_conflict)],
         root_level=logging.DEBUG,
         LOG_LEVEL="DEBUG",
-        ON_CONFLICT=case.on_conflict,
     )
     assert search(seen, api.bearers) == set()
-    assert len(seen.passwords) == len(api.bearers) == 1
+    # A token that is refused is signed anew, once.
+    assert (len(seen.passwords), len(api.bearers)) == (1, 2 if case.reason == "unauthorized" else 1)
     assert seen.reasons.get(NAMESPACE, "") == case.reason
     skipped_or_applied = case.reason in ("", "gone", "terminating")
-    expected = None if skipped_or_applied else "Unauthorized" if case.reason == "unauthorized" else "NamespacesFailed"
+    expected = None if skipped_or_applied else "Unauthorized" if case.reason == "unauthorized" else "ObjectsFailed"
     assert (type(seen.error).__name__ if seen.error else None) == expected
 
 
 def test_a_field_manager_that_is_named_like_a_secret_is_withheld(aws: Aws, api: HostileApi, search: Search) -> None:
     api.answer = named_like_a_secret
-    seen = invoke(aws, root_level=logging.DEBUG, ON_CONFLICT="refuse")
+    seen = invoke(aws, objects=[entry(on_conflict="refuse")], root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
-    assert len(seen.named("telemetry.withheld")) == 1
+    # The name alone is masked, and the record still says what failed where.
+    (record,) = seen.named("object.failed")
+    assert (record["object"], record["namespace"], record["reason"]) == (f"secret/{SECRET}", NAMESPACE, "contested")
+    assert record["masked"] == ["remedy"]
+    assert record["remedy"].startswith(MASK)
+    assert "this Secret too and on_conflict is refuse" in record["remedy"]
 
 
 def test_without_the_last_guard_that_name_would_be_said(
@@ -242,13 +258,13 @@ def test_without_the_last_guard_that_name_would_be_said(
 ) -> None:
     monkeypatch.setattr(Redactor, "finds_in", lambda *_: False)
     api.answer = named_like_a_secret
-    assert "password" in search(invoke(aws, ON_CONFLICT="refuse"), api.bearers)
+    assert "password" in search(invoke(aws, objects=[entry(on_conflict="refuse")]), api.bearers)
 
 
 def test_a_namespace_that_is_not_started_for_want_of_time_says_no_secret(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kube.Cluster, "may_start", lambda self: self.requests == 0)
+    monkeypatch.setattr(Writer, "time_left", lambda self: 300.0 if self.requests == 0 else 0.0)
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
     assert seen.reasons == {NAMESPACE: "deadline"}
@@ -276,15 +292,15 @@ def test_a_certificate_that_changes_during_the_run_says_no_secret(
     assert type(seen.error).__name__ == "ClusterNotTrusted"
 
 
-def broken_apply(self: kube.Cluster, _namespace: str, _name: str, document: Sensitive[bytes], **_: Any) -> None:
+def broken_apply(self: Writer, _path: str, document: Sensitive[bytes], **_: Any) -> None:
     """Stand for a bug that quotes all it has."""
-    raise RuntimeError(document.reveal(), self._bearer.current().reveal())
+    raise RuntimeError(document.reveal(), self.api._bearer.current().reveal())
 
 
 def test_a_bug_at_one_namespace_is_named_by_its_place_and_says_no_secret(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kube.Cluster, "apply", broken_apply)
+    monkeypatch.setattr(Writer, "apply", broken_apply)
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
     (failed,) = seen.named("object.failed")
@@ -292,9 +308,9 @@ def test_a_bug_at_one_namespace_is_named_by_its_place_and_says_no_secret(
     assert failed["remedy"].startswith("RuntimeError at upsert.refresh:")
 
 
-def broken_logins(*_: Any) -> ecr.Logins:
+def broken_read(*_: Any) -> Reading:
     """Stand for a bug while another error is handled, both of which quote secrets."""
-    held: dict[str, ecr.Logins] = {}
+    held: dict[str, Reading] = {}
     try:
         return held[SESSION_TOKEN]
     except KeyError:
@@ -304,18 +320,18 @@ def broken_logins(*_: Any) -> ecr.Logins:
 def test_a_bug_that_stops_the_run_is_named_by_its_place_and_says_no_secret(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ecr, "logins", broken_logins)
+    monkeypatch.setattr(sources, "read", broken_read)
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
     assert type(seen.error).__name__ == "InternalError"
-    assert str(seen.error).startswith("RuntimeError at upsert.handlers.refresh:")
+    assert str(seen.error).startswith("RuntimeError at upsert.wiring:")
     assert seen.named("refresh.stopped")[0]["error"] == "InternalError"
 
 
 def test_without_the_border_that_bug_would_say_them(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ecr, "logins", broken_logins)
+    monkeypatch.setattr(sources, "read", broken_read)
     monkeypatch.setattr(handlers, "_run", handlers._run.__wrapped__)  # type: ignore[attr-defined]
     assert search(invoke(aws), api.bearers) == {"secret key", "session token"}
 
@@ -428,20 +444,58 @@ def test_no_answer_of_ecr_that_stops_a_run_says_a_secret(
     with aws.ecr.answering(answer):
         seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
-    assert type(seen.error).__name__ in ("RegistryError", "InternalError")
+    assert type(seen.error).__name__ == "SourceFailed"
     assert not api.standin.requests
 
 
-def test_settings_that_stop_a_run_say_no_secret(aws: Aws, api: HostileApi, search: Search) -> None:
-    seen = invoke(aws, {"unknown": 1}, root_level=logging.DEBUG, CONCURRENCY="many")
+KEPT = "glpat-" + new_password()[:60]
+AUTH = base64.b64encode(f"robot:{KEPT}".encode()).decode()
+KEPT_VALUES = {
+    "no JSON": AUTH,
+    "a list": json.dumps([KEPT]),
+    "no auths": json.dumps({KEPT: {}}),
+    "auths that are a list": json.dumps({"auths": [AUTH]}),
+    "an entry that is a text": json.dumps({"auths": {"quay.io": AUTH}}),
+    "a host that is none": json.dumps({"auths": {f"robot:{KEPT}@quay.io": {"auth": AUTH}}}),
+    "a bare token": json.dumps({"auths": {"quay.io": {"auth": KEPT}}}),
+    "a field that is unknown": json.dumps({"auths": {"quay.io": {"auth": AUTH, KEPT: KEPT}}}),
+    "nothing wrong": json.dumps({"auths": {"quay.io": {"auth": AUTH}}}),
+}
+
+
+@pytest.mark.parametrize("value", KEPT_VALUES.values(), ids=KEPT_VALUES.keys())
+@pytest.mark.parametrize("answer", [secret, OUTCOMES["immutable"].answer], ids=["written", "refused"])
+def test_nothing_of_a_kept_value_is_said_whatever_it_holds(
+    value: str, answer: Callable[[Request], Reply], aws: Aws, api: HostileApi, search: Search
+) -> None:
+    api.answer = answer
+    with SecretsStandin() as store:
+        store.value = value
+        seen = invoke(
+            aws,
+            objects=[entry(kept=True)],
+            root_level=logging.DEBUG,
+            LOG_LEVEL="DEBUG",
+            AWS_ENDPOINT_URL_SECRETS_MANAGER=store.url,
+        )
+    known = Canary()
+    known.learn("kept value", KEPT)
     assert search(seen, api.bearers) == set()
-    assert type(seen.error).__name__ == "SettingsError"
+    assert {name for text in seen.texts for name in known.leaks(text)} == set()
+    assert store.calls == ["GetSecretValue"]
+
+
+def test_settings_that_stop_a_run_say_no_secret(aws: Aws, api: HostileApi, search: Search) -> None:
+    seen = invoke(aws, {"unknown": 1}, root_level=logging.DEBUG, LOG_LEVEL="many")
+    assert search(seen, api.bearers) == set()
+    assert type(seen.error).__name__ == "InputError"
 
 
 PASSWORD = new_password()
 BEARER = f"k8s-aws-v1.{base64.urlsafe_b64encode(b'https://sts/?X-Amz-Signature=0123456789abcdef' * 3).decode()}"
 LOGIN = Login("host.example", "AWS", Sensitive(PASSWORD))
-DOCUMENT = refresher.document(refresher.logins(password=PASSWORD))
+MATERIAL = refresher.login(password=PASSWORD)
+CONFIG = docker_config.write(docker_config.merge([LOGIN]))
 
 
 def _used_bearer_tokens() -> BearerTokens:
@@ -456,22 +510,28 @@ def _taught_redactor() -> Redactor:
     return redactor
 
 
-def _cluster() -> kube.Cluster:
-    access = ClusterAccess("https://127.0.0.1:9", make_serving_certificate().ca_pem)
-    return kube.Cluster(access, _used_bearer_tokens(), concurrency=1, remaining=lambda: 300.0)
+def _writer() -> Writer:
+    return Writer(refresher.connect("https://127.0.0.1:9", make_serving_certificate().ca_pem, BEARER))
+
+
+def _desired() -> Desired:
+    one = pull_object()
+    return kinds.TABLE[one.type].build(one, {"registries[0]": MATERIAL})
 
 
 OBJECTS: dict[str, Callable[[], object]] = {
     "password": lambda: Sensitive(PASSWORD),
     "login": lambda: LOGIN,
-    "logins": lambda: ecr.Logins((LOGIN,), datetime.now(UTC)),
-    "docker config": lambda: docker_config.render([LOGIN]),
-    "payload": lambda: manifest.pull_secret("name", docker_config.render([LOGIN]), datetime.now(UTC)),
-    "document": lambda: DOCUMENT,
+    "material": lambda: MATERIAL,
+    "docker config": lambda: CONFIG,
+    "desired object": _desired,
+    "document": lambda: refresher.document(MATERIAL),
+    "request": lambda: calls.apply("/api/v1/namespaces/a/secrets/b", refresher.document(MATERIAL), force=True),
     "bearer token": lambda: Sensitive(BEARER),
     "bearer tokens": _used_bearer_tokens,
     "redactor": _taught_redactor,
-    "cluster": _cluster,
+    "API server": lambda: _writer().api,
+    "writer": _writer,
 }
 
 
@@ -496,7 +556,7 @@ def planted() -> dict[str, list[str]]:
     return {
         "a part of it": [f"x{part}y"],
         "base64": [base64.b64encode(f"AWS:{PASSWORD}".encode()).decode()[900:912]],
-        "base64 of a docker config": [base64.b64encode(docker_config.render([LOGIN]).reveal()).decode()],
+        "base64 of a docker config": [base64.b64encode(CONFIG.reveal()).decode()],
         "the auth in a docker config, in base64": [base64.b64encode(encodings(f"AWS:{PASSWORD}")[0].encode()).decode()],
         "suppressed context": told_by(hidden),
         "an argument that is an error": told_by(nested),

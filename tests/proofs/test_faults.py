@@ -5,7 +5,7 @@ The proxy stands before the real API server, so what was written is the API serv
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -14,12 +14,18 @@ from tests.support import refresher
 from tests.support.audit import AuditEvent, AuditLog
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
+from tests.support.ecr_standin import new_password
 from tests.support.faults import PASSING, WRITTEN_BUT_LOST, Choice, Fault, FaultProxy, Passage, seeded
 from tests.support.refresher import SECRET, Run
-from upsert.adapters import kube
-from upsert.adapters.eks import BearerTokens, ClusterAccess
+from upsert import rounds
+from upsert.core.identity import REFRESHER
 from upsert.core.outcomes import Applied, Failed
 from upsert.core.sensitive import Sensitive
+from upsert.kube import api as kube_api
+from upsert.kube.access import ClusterAccess
+from upsert.kube.api import SAFETY_MARGIN_SECONDS, Api
+from upsert.kube.bearer import BearerTokens
+from upsert.kube.writer import Writer
 
 SEED = 20261130
 SHARE = 0.2
@@ -37,7 +43,7 @@ def proxy(plane: ControlPlane) -> Iterator[FaultProxy]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give up on a silent server before a stall of the proxy ends, yet long after any answer of a busy machine."""
-    monkeypatch.setattr(kube, "_READ_TIMEOUT_SECONDS", 4.0)
+    monkeypatch.setattr(kube_api, "_READ_TIMEOUT_SECONDS", 4.0)
 
 
 class Countdown:
@@ -51,15 +57,12 @@ class Countdown:
         return self._end - time.monotonic()
 
 
-def cluster(proxy: FaultProxy, plane: ControlPlane, concurrency: int = 16, seconds: float = 300.0) -> kube.Cluster:
-    """Return the adapter, pointed at the proxy."""
-    return refresher.connect(
-        proxy.endpoint,
-        proxy.ca_pem,
-        plane.token_of("refresher"),
-        concurrency=concurrency,
-        remaining=lambda: seconds,
-    )
+def writer(
+    proxy: FaultProxy, plane: ControlPlane, concurrency: int = 16, remaining: Callable[[], float] = lambda: 300.0
+) -> Writer:
+    """Return what writes, pointed at the proxy."""
+    token = plane.token_of("refresher")
+    return Writer(refresher.connect(proxy.endpoint, proxy.ca_pem, token, concurrency, remaining))
 
 
 def passwords(plane: ControlPlane, namespaces: list[str]) -> Mapping[str, str]:
@@ -108,11 +111,10 @@ def test_every_namespace_is_refreshed_though_a_fifth_of_all_requests_breaks(
     proxy: FaultProxy, plane: ControlPlane, audit: AuditLog, crowd: Crowd
 ) -> None:
     namespaces = list(crowd(200))
-    granted = refresher.logins()
+    password = new_password()
     proxy.choose = seeded(SEED, SHARE, PASSING)
-    run = refresher.run(cluster(proxy, plane), granted, namespaces=namespaces, concurrency=16)
+    run = refresher.run(writer(proxy, plane), refresher.login(password=password), namespaces=namespaces)
     assert set(proxy.injected) == set(PASSING), "the seed does not bring every fault"
-    password = granted.entries[0].password.reveal()
     assert_all_applied_and_accounted_for(run, proxy, plane, audit, namespaces, password)
 
 
@@ -122,10 +124,10 @@ def test_every_namespace_is_refreshed_through_stalls_of_thirty_seconds(
     plane: ControlPlane, audit: AuditLog, crowd: Crowd
 ) -> None:
     namespaces = list(crowd(200))
-    granted = refresher.logins()
+    password = new_password()
     with FaultProxy(plane, seeded(SEED, SHARE, PASSING), stall_seconds=30.0) as proxy:
-        run = refresher.run(cluster(proxy, plane, seconds=900), granted, namespaces=namespaces, concurrency=16)
-        password = granted.entries[0].password.reveal()
+        target = writer(proxy, plane, remaining=lambda: 900.0)
+        run = refresher.run(target, refresher.login(password=password), namespaces=namespaces)
         assert_all_applied_and_accounted_for(run, proxy, plane, audit, namespaces, password)
 
 
@@ -134,10 +136,10 @@ def test_without_retries_the_same_faults_lose_namespaces(
     proxy: FaultProxy, plane: ControlPlane, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespaces = list(crowd(50))
-    monkeypatch.setattr(kube, "_TRIES", 1)
+    monkeypatch.setattr(rounds, "_TRIES", 1)
     final = [fault for fault in PASSING if fault is not Fault.THROTTLED]
     proxy.choose = lambda passage: seeded(SEED, SHARE, final)(passage) if passage.method == "PATCH" else None
-    run = refresher.run(cluster(proxy, plane), namespaces=namespaces, concurrency=16)
+    run = refresher.run(writer(proxy, plane), namespaces=namespaces)
     assert len(run.report.failures) > 0
 
 
@@ -164,23 +166,24 @@ def test_a_fault_that_stays_is_named_and_leaves_the_other_namespaces_alone(
     fault: Fault, reason: str, status: int, proxy: FaultProxy, plane: ControlPlane, broken_and_whole: tuple[str, str]
 ) -> None:
     broken, whole = broken_and_whole
-    refresher.run(cluster(proxy, plane), namespaces=[broken, whole])
+    refresher.run(writer(proxy, plane), namespaces=[broken, whole])
     proxy.choose = only(fault, broken)
-    run = refresher.run(cluster(proxy, plane), namespaces=[broken, whole])
+    run = refresher.run(writer(proxy, plane), namespaces=[broken, whole])
     failed = run.outcomes[broken]
     assert isinstance(failed, Failed)
     assert (failed.reason, failed.status) == (reason, status)
     assert isinstance(run.outcomes[whole], Applied)
-    assert str(run.report.error()).startswith(f"1 of 2 namespaces failed: {broken}: {reason}")
+    said = str(run.report.error(is_by_hand=True))
+    assert said.startswith(f"1 of 2 writes failed: secret/{SECRET} in {broken}: {reason}")
     tries = proxy.injected[fault]
-    assert tries == kube._TRIES if fault in COUNTED else tries >= 1
+    assert tries == rounds._TRIES if fault in COUNTED else tries >= 1
 
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again soon, and not for long."""
-    monkeypatch.setattr(kube, "_backoff", lambda _: 0.05)
-    monkeypatch.setattr(kube, "_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.05)
+    monkeypatch.setattr(rounds, "_PATIENCE_SECONDS", 1.0)
 
 
 @pytest.fixture
@@ -195,16 +198,15 @@ def test_a_server_that_asks_for_patience_gets_it_until_the_time_is_nearly_over(
 ) -> None:
     throttled, whole = broken_and_whole
     proxy.choose = only(Fault.THROTTLED, throttled)
-    clock = Countdown(kube.SAFETY_MARGIN_SECONDS + 8)
-    target = refresher.connect(proxy.endpoint, proxy.ca_pem, plane.token_of("refresher"), remaining=clock.remaining)
-    run = refresher.run(target, namespaces=[throttled, whole])
+    clock = Countdown(SAFETY_MARGIN_SECONDS + 8)
+    run = refresher.run(writer(proxy, plane, 4, clock.remaining), namespaces=[throttled, whole])
     failed = run.outcomes[throttled]
     assert isinstance(failed, Failed)
     assert (failed.reason, failed.status) == ("throttled", 429)
     assert isinstance(run.outcomes[whole], Applied)
     # Retry-After is a second: so no more than one try for each that was left, and the margin is never touched.
     assert 2 <= proxy.injected[Fault.THROTTLED] <= 8
-    assert clock.remaining() >= kube.SAFETY_MARGIN_SECONDS
+    assert clock.remaining() >= SAFETY_MARGIN_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -214,15 +216,15 @@ def test_fewer_requests_are_under_way_when_the_server_says_that_they_are_too_man
     fault: Fault, too_many: bool, proxy: FaultProxy, plane: ControlPlane, crowd: Crowd
 ) -> None:
     namespaces = list(crowd(60))
-    target = cluster(proxy, plane)
+    target = writer(proxy, plane)
     limits: list[int] = []
 
     def refuse_a_few(passage: Passage) -> Fault | None:
-        limits.append(target._pace.limit)
+        limits.append(target.pace.limit)
         return fault if passage.method == "PATCH" and passage.nth == 1 and proxy.injected[fault] < 10 else None
 
     proxy.choose = refuse_a_few
-    run = refresher.run(target, namespaces=namespaces, concurrency=16)
+    run = refresher.run(target, namespaces=namespaces)
     assert run.report.applied == 60
     assert min(limits) <= 8 if too_many else min(limits) == 16
 
@@ -232,16 +234,15 @@ def test_an_outage_in_the_middle_ends_in_time_with_every_namespace_named(
 ) -> None:
     namespaces = list(crowd(200))
     proxy.choose = lambda _: Fault.RESET_BEFORE if proxy.passed > 80 else None
-    clock = Countdown(kube.SAFETY_MARGIN_SECONDS + 8)
-    target = refresher.connect(proxy.endpoint, proxy.ca_pem, plane.token_of("refresher"), 16, clock.remaining)
-    run = refresher.run(target, namespaces=namespaces, concurrency=16)
+    clock = Countdown(SAFETY_MARGIN_SECONDS + 8)
+    run = refresher.run(writer(proxy, plane, remaining=clock.remaining), namespaces=namespaces)
     assert set(run.outcomes) == set(namespaces)
     reasons = Counter(failed.reason for failed in run.report.failures)
     print(f"\nproof: outage: applied={run.report.applied} failed={dict(reasons)} seconds left={clock.remaining():.1f}")
     assert run.report.applied == 80
     assert set(reasons) <= {"unavailable", "deadline"}
     assert reasons.total() == 120
-    assert clock.remaining() >= kube.SAFETY_MARGIN_SECONDS / 2
+    assert clock.remaining() >= SAFETY_MARGIN_SECONDS / 2
     assert len(patches(audit)) == 80
 
 
@@ -256,13 +257,13 @@ def test_an_outage_that_ends_in_time_costs_no_namespace(proxy: FaultProxy, plane
         return Fault.RESET_BEFORE if outage.remaining() > 0 else None
 
     proxy.choose = be_out_for_a_while
-    run = refresher.run(cluster(proxy, plane), namespaces=namespaces, concurrency=16)
+    run = refresher.run(writer(proxy, plane), namespaces=namespaces)
     most_tries = max(Counter(passage.namespace for passage, fault in proxy.history if fault).values())
     print(
         f"\nproof: outage of 12 s: applied={run.report.applied} failed={len(run.report.failures)} tries<={most_tries}"
     )
     assert run.report.applied == 60
-    assert most_tries >= kube._TRIES, "the outage was too short to prove anything"
+    assert most_tries >= rounds._TRIES, "the outage was too short to prove anything"
 
 
 def test_nothing_is_sent_for_a_namespace_for_which_no_time_is_left(
@@ -271,10 +272,9 @@ def test_nothing_is_sent_for_a_namespace_for_which_no_time_is_left(
     namespaces = list(crowd(100))
 
     def remaining() -> float:
-        return 300.0 if proxy.passed <= 40 else kube.SAFETY_MARGIN_SECONDS - 0.1
+        return 300.0 if proxy.passed <= 40 else SAFETY_MARGIN_SECONDS - 0.1
 
-    target = refresher.connect(proxy.endpoint, proxy.ca_pem, plane.token_of("refresher"), 8, remaining)
-    run = refresher.run(target, namespaces=namespaces, concurrency=8)
+    run = refresher.run(writer(proxy, plane, 8, remaining), namespaces=namespaces)
     late = [failed.namespace for failed in run.report.failures]
     assert {failed.reason for failed in run.report.failures} == {"deadline"}
     assert len(late) + run.report.applied == 100
@@ -298,10 +298,9 @@ def test_one_refused_bearer_token_is_renewed_once_for_all_workers(proxy: FaultPr
         return Fault.UNAUTHORIZED if late and passage.headers["Authorization"] == f"Bearer {first}" else None
 
     proxy.choose = refuse_the_first_token_from_some_moment_on
-    target = kube.Cluster(
-        ClusterAccess(proxy.endpoint, proxy.ca_pem), BearerTokens(sign), concurrency=16, remaining=lambda: 300.0
-    )
-    run = refresher.run(target, namespaces=namespaces, concurrency=16)
+    access = ClusterAccess(proxy.endpoint, proxy.ca_pem)
+    target = Writer(Api(access, BearerTokens(sign), REFRESHER, remaining=lambda: 300.0))
+    run = refresher.run(target, namespaces=namespaces)
     assert run.report.applied == 100
     assert signed == [first, "k8s-aws-v1.number-1"]
     assert 1 <= proxy.injected[Fault.UNAUTHORIZED] <= 16
@@ -312,11 +311,11 @@ def test_a_role_that_is_refused_for_good_stops_the_run_and_names_the_rest(
 ) -> None:
     namespaces = list(crowd(100))
     proxy.choose = lambda _: Fault.UNAUTHORIZED if proxy.passed > 40 else None
-    run = refresher.run(cluster(proxy, plane), namespaces=namespaces, concurrency=16)
+    run = refresher.run(writer(proxy, plane), namespaces=namespaces)
     assert run.report.applied == 40
     assert {failed.reason for failed in run.report.failures} == {"unauthorized"}
     assert len(run.report.failures) == 60
-    assert type(run.report.error()).__name__ == "Unauthorized"
+    assert type(run.report.error(is_by_hand=False)).__name__ == "Unauthorized"
     # Each worker that was under way may have had its request refused, and the same one with the new token, and those
     # that had begun before the last word was known once more; then nobody asks any more.
     assert proxy.injected[Fault.UNAUTHORIZED] <= 3 * 16
@@ -333,9 +332,9 @@ def test_a_certificate_that_changes_during_the_run_stops_it_and_gets_no_secret(
         return None
 
     proxy.choose = swap_the_certificate
-    run = refresher.run(cluster(proxy, plane, concurrency=4), namespaces=namespaces, concurrency=4)
+    run = refresher.run(writer(proxy, plane, concurrency=4), namespaces=namespaces)
     assert set(run.outcomes) == set(namespaces)
     assert {failed.reason for failed in run.report.failures} == {"untrusted"}
     # Who had a connection may have had one more answer over it; nothing went over a new one.
     assert run.report.applied == proxy.passed - 1 <= 25
-    assert type(run.report.error()).__name__ == "ClusterNotTrusted"
+    assert type(run.report.error(is_by_hand=False)).__name__ == "ClusterNotTrusted"

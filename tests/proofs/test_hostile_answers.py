@@ -15,7 +15,7 @@ from tests.support.faults import Fault, FaultProxy
 from tests.support.invocation import Aws, Seen, canary, invoke
 from tests.support.refresher import SECRET
 from tests.support.standin import Reply, Request, Standin
-from upsert.adapters import kube
+from upsert import rounds
 
 LABEL = "hostile-webhook"
 
@@ -29,14 +29,15 @@ def verdict(allowed: bool, quoted: str, code: int = 0) -> dict[str, Any]:
 
 
 type Behaviour = Callable[[str], dict[str, Any] | None]
+# What the webhook does, and what the remedy then says of it.
 WEBHOOK: dict[str, tuple[Behaviour, str]] = {
-    "denies": (lambda quoted: verdict(False, quoted, 403), "forbidden"),
-    "denies-without-a-code": (lambda quoted: verdict(False, quoted), "rejected"),
-    "denies-with-400": (lambda quoted: verdict(False, quoted, 400), "rejected"),
-    "denies-with-429": (lambda quoted: verdict(False, quoted, 429), "throttled"),
-    "denies-with-503": (lambda quoted: verdict(False, quoted, 503), "unavailable"),
+    "denies": (lambda quoted: verdict(False, quoted, 403), "refused the Secret (status 403)"),
+    "denies-without-a-code": (lambda quoted: verdict(False, quoted), "refused the Secret (status 400)"),
+    "denies-with-400": (lambda quoted: verdict(False, quoted, 400), "refused the Secret (status 400)"),
+    "denies-with-429": (lambda quoted: verdict(False, quoted, 429), "refused the Secret (status 429)"),
+    "denies-with-503": (lambda quoted: verdict(False, quoted, 503), "refused the Secret (status 503)"),
     "warns": (lambda quoted: verdict(True, quoted), ""),
-    "is-broken": (lambda _: None, "unavailable"),
+    "is-broken": (lambda _: None, "did not answer the API server (status 500)"),
 }
 
 
@@ -82,8 +83,8 @@ def _hook(url: str, ca_pem: str) -> Mapping[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kube, "_backoff", lambda _: 0.05)
-    monkeypatch.setattr(kube, "_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.05)
+    monkeypatch.setattr(rounds, "_PATIENCE_SECONDS", 1.0)
 
 
 def assert_silent(seen: Seen, aws: Aws) -> int:
@@ -95,7 +96,7 @@ def assert_silent(seen: Seen, aws: Aws) -> int:
 
 @pytest.mark.usefixtures("webhook")
 def test_an_admission_webhook_that_quotes_the_secret_is_not_quoted(aws: Aws, plane: ControlPlane) -> None:
-    names = {f"{behaviour}-0000": reason for behaviour, (_, reason) in WEBHOOK.items()}
+    names = {f"{behaviour}-0000": said for behaviour, (_, said) in WEBHOOK.items()}
     for name in names:
         plane.create_namespace(name, {LABEL: "on"})
     seen = wait_for_webhook(aws, plane, list(names))
@@ -103,11 +104,10 @@ def test_an_admission_webhook_that_quotes_the_secret_is_not_quoted(aws: Aws, pla
     for name in names:
         plane.remove_namespace(name)
     print(f"\nproof: hostile webhook: reasons={seen.reasons} strings searched for={searched} leaks=0")
-    assert seen.reasons == {name: reason for name, reason in names.items() if reason}
+    assert seen.reasons == {name: "denied" for name, said in names.items() if said}
     assert [record["namespace"] for record in seen.named("object.applied")] == ["warns-0000"]
     for record in seen.named("object.failed"):
-        if record["namespace"] == "denies-0000":
-            assert "an admission webhook refused the Secret" in record["remedy"]
+        assert record["remedy"].startswith(f"admission webhook hostile.example.com {names[record['namespace']]}")
 
 
 def wait_for_webhook(aws: Aws, plane: ControlPlane, names: list[str]) -> Seen:

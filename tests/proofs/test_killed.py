@@ -68,7 +68,7 @@ def kill_often(
     """Yield what the Secrets hold after each kill; every Secret is there and holds one password before each."""
     moments = random.Random(SEED)
     old = new_password()
-    refresher.run(refresher.cluster(plane), refresher.logins(password=old), namespaces=namespaces)
+    refresher.run(refresher.writer(plane), refresher.login(password=old), namespaces=namespaces)
     orders = victims.Orders(plane.endpoint, plane.ca_pem, plane.token_of("admin"), tuple(namespaces), old)
     whole_run = min(run_and_kill(processes, victim, orders, None) for _ in range(3))
     for _ in range(kills):
@@ -76,7 +76,7 @@ def kill_often(
         run_and_kill(processes, victim, orders.with_password(new), moments.uniform(0, whole_run))
         yield states(plane, namespaces, old, new)
         old = new_password()
-        report = refresher.run(refresher.cluster(plane), refresher.logins(password=old), namespaces=namespaces).report
+        report = refresher.run(refresher.writer(plane), refresher.login(password=old), namespaces=namespaces).report
         assert report.applied == len(namespaces), "the next run did not complete"
 
 

@@ -21,9 +21,9 @@ def test_two_runs_at_once_leave_one_of_the_two_tokens_in_every_secret_and_no_err
     start = Barrier(2)
 
     def run(password: str) -> Run:
-        target = refresher.cluster(plane, concurrency=8)
+        target = refresher.writer(plane, concurrency=8)
         start.wait(30)
-        return refresher.run(target, refresher.logins(password=password), namespaces=namespaces, concurrency=8)
+        return refresher.run(target, refresher.login(password=password), namespaces=namespaces)
 
     def both(passwords: tuple[str, str]) -> list[Run]:
         with ThreadPoolExecutor(2) as pool:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from upsert.adapters.pace import Pace
+from upsert.kube.pace import Pace
 
 
 class Clock:

@@ -16,6 +16,7 @@ from tests.proofs.conftest import Crowd
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Aws, invoke
+from upsert.kube.api import CONCURRENCY
 
 
 class ConnectProxy(ThreadingTCPServer):
@@ -71,14 +72,14 @@ def connect_proxy() -> Iterator[ConnectProxy]:
 def test_a_run_goes_through_the_proxy_that_the_environment_names_and_tells_it_nothing(
     no_proxy: str, tunnels: bool, aws: Aws, plane: ControlPlane, connect_proxy: ConnectProxy, crowd: Crowd
 ) -> None:
-    namespaces = list(crowd(20))
+    namespaces = list(crowd(40))
     event = {"namespaces": namespaces}
-    seen = invoke(aws, event, HTTPS_PROXY=connect_proxy.url, NO_PROXY=no_proxy, CONCURRENCY="4")
+    seen = invoke(aws, event, HTTPS_PROXY=connect_proxy.url, NO_PROXY=no_proxy)
     assert seen.error is None
     assert seen.result is not None
-    assert seen.result["applied"] == 20
+    assert seen.result["applied"] == 40
     assert set(connect_proxy.opened) == ({urlsplit(plane.endpoint).netloc} if tunnels else set())
-    assert len(connect_proxy.opened) <= 4
+    assert len(connect_proxy.opened) <= CONCURRENCY
     assert not any(b"authorization" in head.lower() for head in connect_proxy.heads)
 
 

@@ -10,9 +10,8 @@ from typing import Self
 import urllib3
 
 from tests.support import refresher
-from upsert import refresh as refresh_use_case
-from upsert.adapters.transport import trust
-from upsert.settings import Request
+from upsert.kube.transport import trust
+from upsert.kube.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,12 @@ class Orders:
 
 
 def refresh(orders: Orders, parent: Connection) -> None:
-    """Refresh once, with the real adapter, and tell the parent when that starts and how long it took."""
-    target = refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer)
-    granted = refresher.logins(password=orders.password)
+    """Refresh once, with the real parts, and tell the parent when that starts and how long it took."""
+    target = Writer(refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer))
+    given = refresher.login(password=orders.password)
     parent.send("started")
     started = time.monotonic()
-    refresher.run(target, granted, namespaces=orders.namespaces)
+    refresher.run(target, given, namespaces=orders.namespaces)
     parent.send(time.monotonic() - started)
 
 
@@ -56,16 +55,10 @@ def delete_then_create(orders: Orders, parent: Connection) -> None:
 
 def measure(orders: Orders, parent: Connection, include: str, workers: int) -> None:
     """Refresh all namespaces that match, and tell the parent what came of it and what it took."""
-    target = refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer, workers, lambda: 800.0)
-    granted = refresher.logins(password=orders.password)
+    target = Writer(refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer, workers, lambda: 800.0))
+    given = refresher.login(password=orders.password)
     started = time.monotonic()
-    report = refresh_use_case.refresh(
-        refresher.settings(concurrency=workers, include_namespaces=(include,)),
-        Request(),
-        logins=lambda: granted,
-        connect=lambda: target,
-        record=lambda _: None,
-    )
+    report = refresher.run(target, given, include=(include,)).report
     figures = {
         "applied": report.applied,
         "failed": len(report.failures),

@@ -3,51 +3,50 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tests.support import refresher
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import HOST, SECRET, Logins
-from upsert import adopt
-from upsert.adapters.eks import BearerTokens, ClusterAccess
-from upsert.adapters.kube_adopter import Adopter
-from upsert.core.adoption import Result, lines_of
-from upsert.core.docker_config import Login, basic_auth
-from upsert.core.manifest import DATA_KEY, SECRET_TYPE
+from tests.support.objects import HOST, SECRET, pull_object, roles
+from upsert import adopt, kinds
+from upsert.adopt import AdoptParts
+from upsert.check import Reader, Sources, Writer
+from upsert.core.adoptions import Result, lines_of
+from upsert.core.docker_config import DATA_KEY, basic_auth
+from upsert.core.identity import ADOPTER
+from upsert.core.objects import Desired, Material, Object, Ref, Target
 from upsert.core.sensitive import Sensitive
-from upsert.settings import Action, Adoption
+from upsert.core.verdicts import Verdict
+from upsert.errors import SourceEmpty, SourceFailed
+from upsert.kube.api import Api
+from upsert.kube.reader import Reader as KubeReader
+from upsert.kube.writer import Writer as KubeWriter
+from upsert.request import Action, AdoptRequest
+from upsert.wiring import build
 
-ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:registries-AbCdEf"
 # Of other lengths than the next login, so that lines with lengths can be told apart.
 OLD = "an-older-password-of-the-registry"
 NEW = "the-next-password-of-the-same-registry"
 
 
-class FakeKept:
-    """A secret outside the cluster, in memory. It is held to the real one by contract tests."""
+@dataclass(frozen=True)
+class Cluster:
+    """What the adopter asks of an API server."""
 
-    def __init__(self, value: str | None = None) -> None:
-        self.value = value
-        self.writes = 0
-
-    def read(self) -> Sensitive[str] | None:
-        """Return the current value."""
-        return None if self.value is None else Sensitive(self.value)
-
-    def write(self, value: Sensitive[str]) -> None:
-        """Make `value` the current one."""
-        self.value = value.reveal()
-        self.writes += 1
+    writer: Writer
+    reader: Reader
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the adopter came to, and every line of it."""
+    """What a run of the adopter came to, the results in the order in which they came, and every line of it."""
 
-    report: adopt.Report
-    results: Mapping[str, Result]
+    report: adopt.AdoptReport
+    results: tuple[Result, ...]
 
     @property
     def lines(self) -> list[str]:
@@ -77,7 +76,7 @@ def secret(docker_config: bytes | Mapping[str, Mapping[str, str]] = ECR, **field
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": SECRET, **fields.pop("metadata", {})},
-        "type": fields.pop("type", SECRET_TYPE),
+        "type": fields.pop("type", kinds.TABLE["docker-registry"].type),
         "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
         **fields,
     }
@@ -115,39 +114,92 @@ def allowed(control_plane: ControlPlane, verb: str, resource: str, **attributes:
     return bool(review["status"]["allowed"])
 
 
-def cluster(control_plane: ControlPlane, user: str = "adopter") -> Adopter:
-    """Return the adapter for a control plane, as the user that holds the shipped ClusterRole of the adopter."""
-    access = ClusterAccess(control_plane.endpoint, control_plane.ca_pem)
-    bearer = BearerTokens(lambda: Sensitive(control_plane.token_of(user)))
-    return Adopter(access, bearer, concurrency=4, remaining=lambda: 300.0)
+@contextmanager
+def granted(control_plane: ControlPlane, *entries: Mapping[str, Any]) -> Iterator[None]:
+    """Let the adopter do what `make rbac` prints for a file of these entries, as long as the block lasts."""
+    control_plane.apply_yaml(roles(*entries, is_adopter=True))
+    deadline = time.monotonic() + 10
+    while not all(allowed(control_plane, "get", "secrets", name=one["name"], namespace="default") for one in entries):
+        assert time.monotonic() < deadline, "the API server did not learn of the role"
+        time.sleep(0.05)
+    yield
+    control_plane.apply_yaml(roles(is_adopter=True))
+
+
+@contextmanager
+def being_deleted(control_plane: ControlPlane, namespace: str) -> Iterator[None]:
+    """Have somebody delete the Secret, which a finalizer keeps as long as the block lasts."""
+    control_plane.kubectl("delete", "secret", SECRET, "--namespace", namespace, "--wait=false")
+    yield
+    nothing = '{"metadata":{"finalizers":null}}'
+    control_plane.kubectl("patch", "secret", SECRET, "--namespace", namespace, "--patch", nothing)
+
+
+def by_string_data(control_plane: ControlPlane, namespace: str, docker_config: bytes) -> None:
+    """Have another field manager apply the Secret with `stringData`."""
+    body = {key: value for key, value in secret().items() if key != "data"}
+    text = json.dumps(body | {"stringData": {DATA_KEY: docker_config.decode()}})
+    arguments = ["--server-side", "--field-manager=other-writer", "--namespace", namespace]
+    control_plane.kubectl("apply", *arguments, "--filename=-", stdin=text)
+
+
+def api(control_plane: ControlPlane, user: str = "adopter") -> Api:
+    """Return the API of a control plane, as the user with the shipped ClusterRole of the adopter."""
+    return refresher.api(control_plane, user=user, identity=ADOPTER)
+
+
+def cluster(control_plane: ControlPlane, user: str = "adopter") -> Cluster:
+    """Return a control plane as that user sees it."""
+    api_of_user = api(control_plane, user)
+    return Cluster(KubeWriter(api_of_user, is_patient=True), KubeReader(api_of_user))
+
+
+def sources(kept: str | SourceFailed | None = None) -> Sources:
+    """Return the sources of an adopter: ECR gives the next password, other registries' entries are `kept`."""
+    entries: Material | SourceFailed
+    if isinstance(kept, str):
+        entries = Material({"value": Sensitive(kept.encode())})
+    else:
+        entries = kept or SourceEmpty("it holds no value yet")
+
+    def read(refs: Collection[Ref]) -> Mapping[Ref, Material | SourceFailed]:
+        return {ref: entries if ref.source == "secret" else refresher.login(password=NEW) for ref in refs}
+
+    return Sources(read, build, compare)
+
+
+def compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) -> tuple[Verdict, ...]:
+    """Return the verdicts of the object's kind."""
+    return kinds.TABLE[one.type].compare(live, new)
 
 
 def run(
-    target: adopt.Cluster,
+    target: Cluster,
     action: Action,
     *namespaces: str,
-    granted: Logins | None = None,
-    kept: FakeKept | None = None,
+    kept: str | SourceFailed | None = None,
+    objects: Collection[Object] = (),
     record: Callable[[Result], None] | None = None,
     **changes: Any,
 ) -> Run:
-    """Run the use case against `target` and return what it came to; with `kept`, other registries are configured."""
-    results: dict[str, Result] = {}
-    credentials: list[Sensitive[str]] = []
-    given: Sequence[Login] = (granted or refresher.logins(password=NEW)).entries
+    """Run the use case against `target` and return what it came to.
+
+    It is for `objects`, or for the shipped one with `changes`; with `kept`, that one has other registries' entries.
+    """
+    results: list[Result] = []
 
     def remember(result: Result) -> None:
-        results[result.namespace] = result
+        results.append(result)
         if record:
             record(result)
 
-    report = adopt.run(
-        refresher.settings(**({"extra_registries_secret": ARN} if kept else {}) | changes),
-        Adoption(action, namespaces),
-        logins=lambda: given,
-        kept=lambda: kept or FakeKept(),
-        connect=lambda: target,
+    wanted = tuple(objects) or (pull_object(kept=kept is not None, **changes),)
+    parts = AdoptParts(
+        sources(kept),
+        connect=lambda: (target.writer, target.reader),
         record=remember,
-        conceal=credentials.append,
+        source_failed=lambda _one, _why: None,
+        unplaced=lambda _one: None,
     )
-    return Run(report, results)
+    report = adopt.adopt(AdoptRequest(action, Target("test"), wanted, namespaces), parts)
+    return Run(report, tuple(results))

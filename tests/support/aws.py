@@ -10,8 +10,10 @@ import pytest
 from botocore.config import Config
 from botocore.loaders import create_loader
 
+from tests.support.objects import ACCOUNT, REGION
 from tests.support.standin import Reply, Request
-from upsert.adapters import aws
+from upsert import aws
+from upsert.aws import Aws
 
 ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -28,10 +30,20 @@ def aws_session(region: str, session_token: str | None = None) -> boto3.Session:
     return boto3.Session(ACCESS_KEY, SECRET_KEY, session_token, region_name=region, botocore_session=core)
 
 
+def aws_apis(monkeypatch: pytest.MonkeyPatch, region: str = REGION) -> Aws:
+    """Return the AWS APIs with made-up credentials, each at the endpoint that its variable names."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return Aws(account=ACCOUNT, region=region)
+
+
 def without_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every AWS call of the adapters fail at once instead of being tried again."""
     once = Config(retries={"mode": "standard", "total_max_attempts": 1})
-    monkeypatch.setattr(aws, "CONFIG", aws.CONFIG.merge(once))
+    monkeypatch.setattr(aws, "_CONFIG", aws._CONFIG.merge(once))
 
 
 def role_credentials(_: Request) -> Reply:

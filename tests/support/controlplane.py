@@ -26,6 +26,7 @@ from tests.support.ports import reserved_port
 from tests.support.processes import Workspace, answers
 
 REPOSITORY = Path(__file__).parents[2]
+SHIPPED_ROLES = (REPOSITORY / "rbac" / "adopter.yaml", REPOSITORY / "rbac" / "refresher.yaml")
 
 GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -36,9 +37,6 @@ GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# What a cluster's admin applies only for a feature that is off by default.
-OPT_IN_RBAC = frozenset({"service-accounts.yaml"})
-
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -47,24 +45,35 @@ _AUDIT_POLICY = {
 }
 _SYSTEM_NAMESPACES = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 _READY_SECONDS = 90.0
-# The authorizer learns of new roles through watches, in the order of writing. Once it knows this role and this
-# binding, it knows all that were applied before them.
-_SENTINEL_GROUP = "control-plane-ready"
-_SENTINEL = [
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": _SENTINEL_GROUP},
-        "rules": [{"nonResourceURLs": ["/control-plane-ready"], "verbs": ["get"]}],
-    },
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": _SENTINEL_GROUP},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": _SENTINEL_GROUP},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": _SENTINEL_GROUP}],
-    },
-]
+_RBAC = "rbac.authorization.k8s.io"
+_AUTHORIZATION = "authorization.k8s.io/v1"
+_SENTINEL_PATH = "/control-plane-ready"
+_SENTINEL_ATTRIBUTES: Sequence[Mapping[str, object]] = (
+    {"nonResourceAttributes": {"path": _SENTINEL_PATH, "verb": "get"}},
+    {"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "bindings"}},
+)
+
+
+def _sentinel(name: str) -> list[Mapping[str, object]]:
+    """Return a role and a binding of each type that let the group of that name do what nobody else asks for."""
+    in_cluster: Mapping[str, object] = {"nonResourceURLs": [_SENTINEL_PATH], "verbs": ["get"]}
+    in_namespace: Mapping[str, object] = {"apiGroups": [""], "resources": ["bindings"], "verbs": ["get"]}
+    found: list[Mapping[str, object]] = []
+    for prefix, rule, metadata in (
+        ("Cluster", in_cluster, {"name": name}),
+        ("", in_namespace, {"name": name, "namespace": "default"}),
+    ):
+        of = {"apiVersion": f"{_RBAC}/v1", "metadata": metadata}
+        found += [
+            {**of, "kind": f"{prefix}Role", "rules": [rule]},
+            {
+                **of,
+                "kind": f"{prefix}RoleBinding",
+                "roleRef": {"apiGroup": _RBAC, "kind": f"{prefix}Role", "name": name},
+                "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": name}],
+            },
+        ]
+    return found
 
 
 class KubectlFailed(Exception):
@@ -91,20 +100,18 @@ class ControlPlane:
         authentication_webhook: str | None = None,
         extra_arguments: Sequence[str] = (),
         authority_key_identifier: bool = True,
-        opt_in_rbac: Sequence[str] = (),
     ) -> None:
         """Describe a control plane without starting it.
 
         `assets` is the folder of kube-apiserver, etcd and kubectl; by default it is looked up. `authentication_webhook`
         is the URL of a TokenReview webhook, asked about every token that is not one of `GROUPS_OF_USERS`.
         `extra_arguments` are added to those of kube-apiserver. Without `authority_key_identifier` the serving
-        certificate lacks that extension. `opt_in_rbac` names the files of `OPT_IN_RBAC` that are applied too.
+        certificate lacks that extension.
         """
         self._assets = assets or control_plane_assets.locate()
         self._authentication_webhook = authentication_webhook
         self._extra_arguments = tuple(extra_arguments)
         self._authority_key_identifier = authority_key_identifier
-        self._left_out_rbac = OPT_IN_RBAC - set(opt_in_rbac)
         self._certificate = make_serving_certificate(authority_key_identifier=authority_key_identifier)
         self._tokens = {user: secrets.token_hex(16) for user in GROUPS_OF_USERS}
 
@@ -116,7 +123,7 @@ class ControlPlane:
             self._start_etcd()
             self._start_api_server()
             cleanup.callback(self.admin.close)
-            self._apply_rbac()
+            self.apply_roles("\n---\n".join(file.read_text() for file in SHIPPED_ROLES))
             self._cleanup = cleanup.pop_all()
         return self
 
@@ -233,6 +240,23 @@ class ControlPlane:
         """Apply manifests with kubectl, server-side."""
         self.kubectl("apply", "--server-side", "--filename=-", stdin=text)
 
+    def apply_roles(self, text: str) -> None:
+        """Apply roles, such as the compiler prints them, and return when the API server acts on them."""
+        # The authorizer learns of roles through watches, of each type in the order of writing. Once it knows the
+        # sentinel's, it knows all that were applied before.
+        sentinel = f"sentinel-{secrets.token_hex(4)}"
+        self.apply_yaml("\n---\n".join([text, yaml.safe_dump_all(_sentinel(sentinel))]))
+        deadline = time.monotonic() + _READY_SECONDS
+        while not all(self._may(sentinel, attributes) for attributes in _SENTINEL_ATTRIBUTES):
+            if time.monotonic() > deadline:
+                raise TimeoutError("the API server does not act on the roles that were applied")
+            time.sleep(0.02)
+
+    def _may(self, group: str, attributes: Mapping[str, object]) -> bool:
+        review = {"spec": {"user": "sentinel", "groups": [group], **attributes}}
+        answer = self.request("POST", f"/apis/{_AUTHORIZATION}/subjectaccessreviews", review)
+        return bool(answer["status"]["allowed"])
+
     def _start_etcd(self) -> None:
         self._etcd_socket = f"unix://{self._folder}/etcd.sock"
         etcd = self._workspace.start(
@@ -304,25 +328,6 @@ class ControlPlane:
     def _has_system_namespaces(self) -> bool:
         found = {item["metadata"]["name"] for item in self.request("GET", "/api/v1/namespaces")["items"]}
         return found >= _SYSTEM_NAMESPACES
-
-    def _apply_rbac(self) -> None:
-        files = sorted(file for file in (REPOSITORY / "rbac").glob("*.yaml") if file.name != "kustomization.yaml")
-        shipped = [file.read_text() for file in files if file.name not in self._left_out_rbac]
-        self.apply_yaml("\n---\n".join([*shipped, yaml.safe_dump_all(_SENTINEL)]))
-        review = {
-            "spec": {
-                "user": "sentinel",
-                "groups": [_SENTINEL_GROUP],
-                "nonResourceAttributes": {"path": "/control-plane-ready", "verb": "get"},
-            }
-        }
-        deadline = time.monotonic() + _READY_SECONDS
-        while not self.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"][
-            "allowed"
-        ]:
-            if time.monotonic() > deadline:
-                raise TimeoutError("the API server does not act on the roles that were applied")
-            time.sleep(0.02)
 
     def _write(self, name: str, text: str) -> Path:
         path = self._folder / name

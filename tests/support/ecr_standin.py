@@ -10,14 +10,15 @@ import http.client
 import json
 import re
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
+
+from tests.support import standin
+from tests.support.standin import Standin
 
 TARGET = "AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken"
 ACCOUNT = "123456789012"
@@ -106,24 +107,15 @@ def expiring_soon(region: str) -> Reply:
     return token(region, lifetime_s=600)
 
 
-class EcrStandin:
+class EcrStandin(Standin):
     """Serves GetAuthorizationToken on a free loopback port while the `with` block lasts."""
 
     def __init__(self, *, upstream: str | None = None) -> None:
         """Prepare the stand-in; `upstream` is the URL of an emulator that decides who may call."""
+        super().__init__(self._answer)
         self.upstream = upstream
-        self._answer: Answer = token
-        self._lock = threading.Lock()
+        self._tokens: Answer = token
         self._calls: list[Call] = []
-        self._server: ThreadingHTTPServer | None = None
-        self._thread: threading.Thread | None = None
-
-    @property
-    def url(self) -> str:
-        """The value for AWS_ENDPOINT_URL_ECR."""
-        if self._server is None:
-            raise RuntimeError("the ECR stand-in is not running: use it in a `with` block")
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def calls(self) -> list[Call]:
@@ -139,46 +131,23 @@ class EcrStandin:
     @contextmanager
     def answering(self, answer: Answer) -> Iterator[None]:
         """Answer with `answer` instead of fresh tokens while the block lasts."""
-        previous, self._answer = self._answer, answer
+        previous, self._tokens = self._tokens, answer
         try:
             yield
         finally:
-            self._answer = previous
+            self._tokens = previous
 
-    def __enter__(self) -> Self:
-        standin = self
+    def forget(self) -> None:
+        """Forget the calls so far."""
+        super().forget()
+        with self._lock:
+            self._calls.clear()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def _answer(self, request: standin.Request) -> standin.Reply:
+        reply = self._granted(dict(request.headers), request.body)
+        return standin.Reply(reply.status, reply.body, {"Content-Type": "application/x-amz-json-1.1"})
 
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                reply = standin._reply(dict(self.headers.items()), body)
-                payload = json.dumps(reply.body).encode()
-                self.send_response(reply.status)
-                self.send_header("Content-Type", "application/x-amz-json-1.1")
-                self.send_header("Content-Length", str(len(payload)))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-                """Say nothing: the tests read `calls`."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.02,), name="ecr-standin", daemon=True
-        )
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        if self._server is not None and self._thread is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._thread.join()
-        self._server = self._thread = None
-
-    def _reply(self, headers: dict[str, str], body: bytes) -> Reply:
+    def _granted(self, headers: dict[str, str], body: bytes) -> Reply:
         if headers.get("X-Amz-Target") != TARGET:
             return Reply(400, {"__type": "UnknownOperationException"})
         signed_for = _CREDENTIAL.search(headers.get("Authorization", ""))
@@ -187,7 +156,7 @@ class EcrStandin:
                 400, {"__type": "MissingAuthenticationTokenException", "Message": "Missing Authentication Token"}
             )
         region = signed_for.group(1)
-        reply = self._refusal(headers, body) or self._answer(region)
+        reply = self._refusal(headers, body) or self._tokens(region)
         with self._lock:
             self._calls.append(Call(region, reply.status, _password(reply)))
         return reply

@@ -5,13 +5,15 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from upsert.core.answers import Answer
-from upsert.core.manifest import FIELD_MANAGER, LAST_APPLIED
+from upsert.core.answers import Answer, Refusal, Written
+from upsert.core.document import LAST_APPLIED
+from upsert.core.identity import FIELD_MANAGER, REFRESHER, Identity
 from upsert.core.sensitive import Sensitive
-from upsert.errors import SettingsError
+from upsert.errors import InputError
+from upsert.kube.pace import Pace
 
 # A manager that applies and one of the same name that updates are two.
 _APPLIER = (FIELD_MANAGER, "Apply")
@@ -26,6 +28,16 @@ class FakeSecret:
     fields: dict[str, str]
     managers: dict[str, set[tuple[str, str]]]
     immutable: bool = False
+    is_being_deleted: bool = False
+
+    def written(self) -> Written:
+        """Return what an answer says of it."""
+        return Written(
+            self.uid,
+            str(self.version),
+            holds_last_applied=_annotation(LAST_APPLIED) in self.fields,
+            is_being_deleted=self.is_being_deleted,
+        )
 
 
 @dataclass
@@ -39,7 +51,7 @@ class FakeNamespace:
 
 
 class FakeCluster:
-    """Implements the `Cluster` that a refresh needs. `calls` lists what was asked, in order.
+    """Implements the `Writer` that a refresh needs. `calls` lists what was asked, in order.
 
     `instead` may name, for a namespace, a function that answers in place of the server, for faults.
     """
@@ -48,7 +60,9 @@ class FakeCluster:
         self.contents: dict[str, FakeNamespace] = {}
         self.calls: list[str] = []
         self.names_listed: list[tuple[str, ...]] = []
-        self.instead: dict[str, Callable[[], Answer]] = {}
+        self.instead: dict[str, Callable[[], Answer[Written]]] = {}
+        self.pace = Pace(4)
+        self.identity: Identity = REFRESHER
         self.time_is_up = False
         self._versions = itertools.count(1)
         self._lock = threading.Lock()
@@ -58,9 +72,9 @@ class FakeCluster:
         """Return how many requests were sent so far."""
         return len(self.calls)
 
-    def may_start(self) -> bool:
-        """Return whether the test has left any time."""
-        return not self.time_is_up
+    def time_left(self) -> float:
+        """Return the seconds that the test has left."""
+        return 0.0 if self.time_is_up else 60.0
 
     def add(self, name: str, **labels: str) -> FakeNamespace:
         """Add a namespace and return it."""
@@ -88,74 +102,83 @@ class FakeCluster:
             return existing
         key, equals, value = selector.partition("=")
         if not (key and equals):
-            raise SettingsError([f"NAMESPACE_SELECTOR: the API server does not understand {selector!r}"])
+            raise InputError([f"namespaces.selector: the API server does not understand {selector!r}"])
         return [name for name in existing if self.contents[name].labels.get(key) == value]
 
-    def apply(self, namespace: str, name: str, manifest: Sensitive[bytes], *, force: bool, dry_run: bool) -> Answer:
+    def apply(
+        self, path: str, configuration: Sensitive[bytes], *, force: bool, dry_run: bool = False
+    ) -> Answer[Written]:
         """Return the answer to a server-side apply."""
+        namespace, name = _place(path)
+        manifest = configuration
         with self._lock:
             self.calls.append(f"apply {namespace}{' forced' if force else ''}{' dry' if dry_run else ''}")
             if namespace in self.instead:
                 return self.instead[namespace]()
             place = self.contents.get(namespace)
             if place is None:
-                return Answer(404, reason="NotFound", kind="namespaces")
+                return Answer(404, refusal=Refusal(reason="NotFound", kind="namespaces"))
             if name not in place.secrets:
                 return self._create(place, name, json.loads(manifest.reveal()), dry_run=dry_run)
             return self._update(place.secrets[name], json.loads(manifest.reveal()), force=force, dry_run=dry_run)
 
-    def remove_last_applied(self, namespace: str, name: str, *, dry_run: bool) -> Answer:
-        """Return the answer to the removal of kubectl's annotation."""
+    def remove_last_applied(self, path: str, written: Written, *, dry_run: bool = False) -> Answer[Written]:
+        """Return the answer to the removal of kubectl's annotation from that version."""
+        namespace, name = _place(path)
         with self._lock:
             self.calls.append(f"remove {namespace}{' dry' if dry_run else ''}")
             place = self.contents.get(namespace)
             if place is None or name not in place.secrets:
-                return Answer(404, reason="NotFound", kind="secrets" if place else "namespaces")
+                return Answer(404, refusal=Refusal(reason="NotFound", kind="secrets" if place else "namespaces"))
             secret = place.secrets[name]
+            if written.uid != secret.uid:
+                return Answer(422, refusal=Refusal("Invalid", "Secret", (("FieldValueInvalid", "metadata.uid"),)))
+            if written.resource_version != str(secret.version):
+                return Answer(409, refusal=Refusal(reason="Conflict", kind="secrets"))
+            after = replace(secret.written(), holds_last_applied=False)
             if not dry_run and secret.fields.pop(_annotation(LAST_APPLIED), None) is not None:
                 secret.version = next(self._versions)
-            return Answer(200, uid=secret.uid, resource_version=str(secret.version))
+                after = secret.written()
+            return Answer(200, value=after)
 
-    def _create(self, place: FakeNamespace, name: str, body: Mapping[str, Any], *, dry_run: bool) -> Answer:
+    def _create(self, place: FakeNamespace, name: str, body: Mapping[str, Any], *, dry_run: bool) -> Answer[Written]:
         if place.terminating:
-            return Answer(403, reason="Forbidden", kind="secrets", causes=(("NamespaceTerminating", ""),))
+            return Answer(403, refusal=Refusal("Forbidden", "secrets", (("NamespaceTerminating", ""),)))
         if place.quota_full:
-            return Answer(403, reason="Forbidden", kind="secrets", over_quota=True)
+            return Answer(403, refusal=Refusal("Forbidden", "secrets", quota="full"))
         fields = _fields(body)
         secret = FakeSecret(str(uuid.uuid4()), next(self._versions), fields, {key: {_APPLIER} for key in fields})
         if dry_run:
-            return Answer(201, uid=secret.uid)
+            return Answer(201, value=Written(secret.uid, ""))
         place.secrets[name] = secret
-        return Answer(201, uid=secret.uid, resource_version=str(secret.version))
+        return Answer(201, value=Written(secret.uid, str(secret.version)))
 
-    def _update(self, secret: FakeSecret, body: Mapping[str, Any], *, force: bool, dry_run: bool) -> Answer:
+    def _update(self, secret: FakeSecret, body: Mapping[str, Any], *, force: bool, dry_run: bool) -> Answer[Written]:
         claimed = _fields(body)
         changed = {key for key, value in claimed.items() if secret.fields.get(key) != value}
         rivals = {key: secret.managers.get(key, set()) - {_APPLIER} for key in sorted(changed)}
         conflicts = [manager for managers in rivals.values() for manager, _ in sorted(managers)]
         if conflicts and not force:
-            return Answer(
-                409,
-                reason="Conflict",
-                causes=(("FieldManagerConflict", ""),) * len(conflicts),
-                managers=tuple(sorted(set(conflicts))),
-            )
+            causes = (("FieldManagerConflict", ""),) * len(conflicts)
+            return Answer(409, refusal=Refusal("Conflict", causes=causes, managers=tuple(sorted(set(conflicts)))))
         if "type" in changed:
-            return Answer(422, reason="Invalid", kind="Secret", causes=(("FieldValueInvalid", "type"),))
+            return Answer(422, refusal=Refusal("Invalid", "Secret", (("FieldValueInvalid", "type"),)))
         if secret.immutable and any(key.startswith("data/") for key in changed):
-            return Answer(422, reason="Invalid", kind="Secret", causes=(("FieldValueForbidden", "data"),))
+            return Answer(422, refusal=Refusal("Invalid", "Secret", (("FieldValueForbidden", "data"),)))
         if not dry_run:
             for key, value in claimed.items():
                 kept = set() if key in changed else secret.managers.get(key, set())
                 secret.fields[key], secret.managers[key] = value, kept | {_APPLIER}
             if changed:
                 secret.version = next(self._versions)
-        return Answer(
-            200,
-            uid=secret.uid,
-            resource_version=str(secret.version),
-            holds_last_applied=_annotation(LAST_APPLIED) in secret.fields,
-        )
+        return Answer(200, value=secret.written())
+
+
+def _place(path: str) -> tuple[str, str]:
+    """Return the namespace and name in the path of a Secret."""
+    _, api, version, namespaces, namespace, secrets, name = path.split("/")
+    assert (api, version, namespaces, secrets) == ("api", "v1", "namespaces", "secrets"), path
+    return namespace, name
 
 
 def _annotation(name: str) -> str:

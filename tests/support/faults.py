@@ -4,30 +4,23 @@ It ends TLS with a certificate of its own, so the client has to trust that. Whic
 by the test, from the request and how often it has come, so that a seed gives the same faults whatever the threads do.
 """
 
-import json
-import os
 import random
-import socket
-import ssl
-import struct
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
 
 import urllib3
 
-from tests.support.certificates import ServingCertificate, make_serving_certificate
+from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
+from tests.support.standin import RESET, Ending, Reply, Request, Standin
 
-_LINGER_ZERO = struct.pack("ii", 1, 0)
 _MEGABYTE = 1024 * 1024
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+_OF_ITS_OWN_CONNECTION = ("content-length", "transfer-encoding", "connection", "date")
 
 
 class Fault(StrEnum):
@@ -101,19 +94,21 @@ def seeded(seed: int, share: float, faults: Sequence[Fault]) -> Choice:
     return choose
 
 
-class FaultProxy:
+class FaultProxy(Standin):
     """Forwards to a control plane, with faults, while the `with` block lasts.
 
-    `endpoint` and `ca_pem` are what a client needs. `choose` may be replaced at any time. `history` holds every request
+    `url` and `ca_pem` are what a client needs. `choose` may be replaced at any time. `history` holds every request
     with its fault, `injected` counts the faults, `passed` the requests that went through whole.
     """
 
     def __init__(self, control_plane: ControlPlane, choose: Choice, *, stall_seconds: float = 2.0) -> None:
+        certificate = make_serving_certificate()
+        super().__init__(self._answer, certificate)
+        self.ca_pem = certificate.ca_pem
         self.choose = choose
         self.injected: Counter[Fault] = Counter()
         self.history: list[tuple[Passage, Fault | None]] = []
         self.passed = 0
-        self._certificate = make_serving_certificate()
         self._upstream = urllib3.HTTPSConnectionPool(
             "127.0.0.1",
             int(control_plane.endpoint.rpartition(":")[2]),
@@ -122,48 +117,35 @@ class FaultProxy:
         )
         self._stall_seconds = stall_seconds
         self._over = threading.Event()
-        self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._seen: Counter[tuple[str, str]] = Counter()
-        self._tls = server_tls(self._certificate)
 
     @property
     def endpoint(self) -> str:
         """Where the proxy listens."""
-        return f"https://127.0.0.1:{self._server.server_address[1]}"
-
-    @property
-    def ca_pem(self) -> str:
-        """The authority that signed the proxy's certificate."""
-        return self._certificate.ca_pem
-
-    def present(self, certificate: ServingCertificate) -> None:
-        """Show another certificate from now on; connections that are open end with their next answer."""
-        self._tls = server_tls(certificate)
-
-    def __enter__(self) -> Self:
-        self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
+        return self.url
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__(kind, error, trace)
         self._upstream.close()
 
-    def tls(self) -> ssl.SSLContext:
-        """Return the context of new connections."""
-        return self._tls
+    def _answer(self, request: Request) -> Reply:
+        passage, fault = self._take(request)
+        if fault is Fault.RESET_BEFORE:
+            return RESET
+        if fault in STATUSES:
+            return _refusal(fault, passage)
+        return self._disturbed(fault, self._forward(passage))
 
-    def take(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[Passage, Fault | None]:
+    def _take(self, request: Request) -> tuple[Passage, Fault | None]:
         """Count a request in and decide on its fault."""
-        with self._lock:
-            self._seen[method, path] += 1
-            passage = Passage(method, path, headers, body, self._seen[method, path])
+        with self._counting:
+            self._seen[request.method, request.path] += 1
+            nth = self._seen[request.method, request.path]
+            passage = Passage(request.method, request.path, request.headers, request.body, nth)
             fault = self.choose(passage)
             self.history.append((passage, fault))
             if fault is None:
@@ -172,121 +154,45 @@ class FaultProxy:
                 self.injected[fault] += 1
         return passage, fault
 
-    def forward(self, passage: Passage) -> urllib3.BaseHTTPResponse:
+    def _forward(self, passage: Passage) -> Reply:
         """Return the API server's answer."""
         headers = {name: value for name, value in passage.headers.items() if name.lower() not in ("host", "connection")}
-        return self._upstream.request(passage.method, passage.path, body=passage.body, headers=headers, retries=False)
+        answer = self._upstream.request(passage.method, passage.path, body=passage.body, headers=headers, retries=False)
+        kept = {name: value for name, value in answer.headers.items() if name.lower() not in _OF_ITS_OWN_CONNECTION}
+        return Reply(answer.status, answer.data, kept)
 
-    def stall(self) -> None:
-        """Wait for the time of a stall, or until the proxy ends."""
-        self._over.wait(self._stall_seconds)
-
-
-class _Server(ThreadingHTTPServer):
-    """Wraps each new connection in the proxy's TLS of that moment; the handshake is left to the connection's thread."""
-
-    request_queue_size = 128
-
-    def __init__(self, proxy: FaultProxy) -> None:
-        self.proxy = proxy
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    def get_request(self) -> tuple[ssl.SSLSocket, Any]:
-        """Accept a connection."""
-        connection, address = self.socket.accept()
-        wrapped = self.proxy.tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-        return wrapped, address
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def setup(self) -> None:
-        super().setup()
-        self._tls_at_start = self.server.proxy.tls()
-
-    def handle(self) -> None:
-        try:
-            super().handle()
-        except (OSError, ValueError):
-            # The client hung up or never trusted us, or this side cut the connection on purpose.
-            self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing: tests read the counts."""
-
-    def _serve(self) -> None:
-        proxy = self.server.proxy
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        passage, fault = proxy.take(self.command, self.path, dict(self.headers.items()), body)
-        if fault is Fault.RESET_BEFORE:
-            self._reset()
-        elif fault in STATUSES:
-            self._answer(*_refusal(fault, passage))
-        else:
-            response = proxy.forward(passage)
-            self._disturb(fault, response.status, dict(response.headers), response.data)
-
-    do_GET = do_PATCH = do_POST = _serve  # noqa: N815 - the names that http.server calls
-
-    def _disturb(self, fault: Fault | None, status: int, headers: dict[str, str], data: bytes) -> None:
+    def _disturbed(self, fault: Fault | None, reply: Reply) -> Reply:
+        """Return what the fault leaves of the API server's answer."""
+        data = reply.content()
+        half = data[: len(data) // 2]
         match fault:
             case Fault.RESET_AFTER:
-                self._reset()
+                return RESET
             case Fault.STALL:
-                self.server.proxy.stall()
-                self._reset()
+                self._over.wait(self._stall_seconds)
+                return RESET
             case Fault.HALF_CLOSED:
-                self._answer(status, headers, data[: len(data) // 2], length=len(data))
-                self.connection.shutdown(socket.SHUT_WR)
-                self.close_connection = True
+                whole = {"Content-Length": str(len(data))}
+                return replace(reply, body=half, headers={**reply.headers, **whole}, ending=Ending.HALF_CLOSED)
             case Fault.TRUNCATED:
-                self._answer(status, headers, data[: len(data) // 2])
+                return replace(reply, body=half)
             case Fault.WRONG_TYPE:
-                self._answer(status, {"Content-Type": "application/vnd.kubernetes.protobuf"}, b"k8s\0" + data)
+                return replace(reply, body=b"k8s\0" + data, headers={"Content-Type": _PROTOBUF})
             case _:
-                self._answer(status, headers, data)
-
-    def _answer(self, status: int, headers: Mapping[str, str], data: bytes, *, length: int | None = None) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection", "date"):
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data) if length is None else length))
-        if self.server.proxy.tls() is not self._tls_at_start:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(data)
-
-    def _reset(self) -> None:
-        """End the connection with a TCP reset."""
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
-        os.close(self.connection.detach())
-        self.close_connection = True
+                return reply
 
 
-def _refusal(fault: Fault | None, passage: Passage) -> tuple[int, dict[str, str], bytes]:
+def _refusal(fault: Fault | None, passage: Passage) -> Reply:
     assert fault is not None
     status = STATUSES[fault]
     if fault is Fault.HTML:
         page = f"<html><body><h1>503 Service Unavailable</h1><pre>{passage.echo}</pre></body></html>"
-        return status, {"Content-Type": "text/html"}, page.encode()
+        return Reply(status, page.encode(), {"Content-Type": "text/html"})
     if fault is Fault.ECHO:
-        return status, {"Content-Type": "text/plain"}, passage.echo.encode()
+        return Reply(status, passage.echo.encode(), {"Content-Type": "text/plain"})
     message = passage.echo
     if fault is Fault.HUGE_STATUS:
         message *= _MEGABYTE // len(message) + 1
     body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": status}
-    headers = {"Content-Type": "application/json"}
-    return status, headers | ({"Retry-After": "1"} if status == 429 else {}), json.dumps(body).encode()
-
-
-def server_tls(certificate: ServingCertificate) -> ssl.SSLContext:
-    """Return a context to serve with a certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "serving.pem"
-        file.write_text(certificate.certificate_pem + certificate.key_pem)
-        context.load_cert_chain(file)
-    return context
+    patience = {"Retry-After": "1"} if status == 429 else {}
+    return Reply(status, body, {"Content-Type": "application/json", **patience})

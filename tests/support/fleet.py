@@ -1,6 +1,6 @@
 """Three clusters in two accounts and three regions, and the stack deployed for all of them.
 
-    schedule ─► state machine ── list from S3 ─► one run of the function per cluster ─► its own kube-apiserver
+    schedule ─► state machine ── asks the function for names ─► one run of it per cluster ─► its own kube-apiserver
 
 Each cluster is a real control plane of its own, which knows the function by a TokenReview webhook of its own.
 """
@@ -9,7 +9,8 @@ import base64
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,6 @@ from tests.support.ministack import ACCOUNT, REGION, ROOT, Keys, MiniStack
 from tests.support.world import CLUSTER, GROUP, World
 
 OTHER_ACCOUNT = "210987654321"
-BUCKET, KEY = "fleet-of-the-tests", "fleet.json"
 MEMBER_ROLE = "eks-upsert"
 AUDIT_LOG_GROUP = f"/aws/eks/{CLUSTER}/cluster"
 
@@ -42,7 +42,7 @@ class Site:
 
     @property
     def entry(self) -> dict[str, str]:
-        """Its entry in the fleet's list."""
+        """Its entry in the file of objects."""
         entry = {"name": self.name, "region": self.region, "role_arn": self.role_arn}
         return {key: value for key, value in entry.items() if value and value != REGION}
 
@@ -51,6 +51,7 @@ HOME = Site(CLUSTER, ACCOUNT, REGION)
 FAR = Site("far", ACCOUNT, "us-east-1")
 MEMBER = Site("member", OTHER_ACCOUNT, "eu-west-1")
 SITES = (HOME, FAR, MEMBER)
+ENTRIES = tuple(site.entry for site in SITES)
 
 
 @dataclass(frozen=True)
@@ -73,33 +74,35 @@ class Fleet(World):
         """Return a client for the site's account and region, as its root user."""
         return _ROOTS[site.account].client(service, self.aws.url, site.region)
 
-    def write_list(self, entries: Sequence[Any]) -> None:
-        """Put the fleet's list where the state machine reads it."""
-        self.aws.client("s3").put_object(Bucket=BUCKET, Key=KEY, Body=json.dumps(entries).encode())
-
-    def deploy(self, **parameters: str) -> None:
-        """Deploy the stack with the fleet's list, and let its role into each cluster."""
-        self.aws.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        self.write_list([site.entry for site in SITES])
+    def deploy(
+        self, *objects: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ENTRIES, **parameters: str
+    ) -> None:
+        """Deploy the stack for the clusters, and let its role into each."""
         self.aws.client("logs").create_log_group(logGroupName=AUDIT_LOG_GROUP)
         fleet = {
-            "FleetBucket": BUCKET,
-            "FleetKey": KEY,
-            "FleetRoleArns": f"arn:aws:iam::*:role/{MEMBER_ROLE}",
+            "Fleet": "true",
+            "AssumableRoleArns": f"arn:aws:iam::*:role/{MEMBER_ROLE}",
             "AuditLogGroup": AUDIT_LOG_GROUP,
         }
-        super().deploy(**fleet, **parameters)
-        (machine,) = self.aws.client("stepfunctions").list_state_machines()["stateMachines"]
-        self.state_machine = machine["stateMachineArn"]
+        super().deploy(*objects, clusters=clusters, **fleet | parameters)
+        self.state_machine = self.outputs["FleetArn"]
         self._create_member_role()
         for site in (FAR, MEMBER):
             self.client("eks", site).create_access_entry(
                 clusterName=site.name, principalArn=site.role_arn or self.role, kubernetesGroups=[GROUP]
             )
 
-    def execute(self) -> Execution:
-        """Start the state machine by hand and wait for its end."""
-        started = self.aws.client("stepfunctions").start_execution(stateMachineArn=self.state_machine)
+    @contextmanager
+    def objects(self, *objects: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ENTRIES) -> Iterator[None]:
+        """Deploy another file of objects while the block lasts, for the same clusters unless others are given."""
+        with super().objects(*objects, clusters=clusters):
+            yield
+
+    def execute(self, event: object = None) -> Execution:
+        """Start the state machine by hand, with an event or the one for everything, and wait for its end."""
+        started = self.aws.client("stepfunctions").start_execution(
+            stateMachineArn=self.state_machine, input=json.dumps(event or {})
+        )
         return self.wait_for(started["executionArn"])
 
     def wait_for(self, execution_arn: str, timeout: float = 120.0) -> Execution:

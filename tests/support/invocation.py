@@ -8,43 +8,40 @@ import base64
 import io
 import json
 import logging
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qs
 
 import pytest
 
+from tests.support import objects as objects_of
 from tests.support.canary import Canary, told_by, told_by_object
-from tests.support.ecr_standin import ACCOUNT, EcrStandin, new_password
+from tests.support.context import Context
+from tests.support.ecr_standin import EcrStandin, new_password
+from tests.support.objects import HOST, REGION
 from tests.support.standin import Reply, Request, Standin
 from upsert.handlers import refresh
 from upsert.telemetry import SERVICE, Telemetry
 
-REGION = "eu-central-1"
 CLUSTER = "test"
 USER = "refresher"
 GROUP = "eks-upsert"
-HOST = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
+ACCESS_KEY = "ASIAQQQQQQQQQQQQQQQQ"
 SECRET_KEY = "oXm3yTq8WkZr5vBnC1sLh7JdF2gPa9UeQ4iRt6Yw"
 SESSION_TOKEN = base64.b64encode(b"session " + bytes(range(33, 120)) * 3).decode()
 
 _BEARER = "k8s-aws-v1."
-
-
-@dataclass
-class Context:
-    """What Lambda gives a handler: an id, and the time until it is stopped."""
-
-    seconds: float = 300.0
-    aws_request_id: str = "5a0c4a3e-0000-4000-8000-000000000001"
-    started: float = field(default_factory=time.monotonic)
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return the time that is left."""
-        return int((self.started + self.seconds - time.monotonic()) * 1000)
+_ASSUMED = """<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+<AccessKeyId>{access_key}</AccessKeyId><SecretAccessKey>{secret_key}</SecretAccessKey>
+<SessionToken>{session_token}</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration>
+</Credentials></AssumeRoleResult></AssumeRoleResponse>"""
+_ASSUME_DENIED = b"""<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>
+<Code>AccessDenied</Code><Message>User is not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Seen:
     `passwords` are those that ECR gave it, which must not be in there.
     """
 
-    result: dict[str, Any] | None
+    result: Any
     error: Exception | None
     output: str
     foreign: str
@@ -88,6 +85,7 @@ class Aws:
     """ECR and EKS stand-ins and a TokenReview webhook, with the environment that points the function at them.
 
     `endpoint` and `ca_pem` of the cluster may be set at any time; `describe` may be replaced to answer otherwise.
+    `assumable` are the ARNs of the roles that may be assumed, each with the id of the access key that is given for it.
     """
 
     def __init__(self) -> None:
@@ -96,12 +94,14 @@ class Aws:
         self.ca_pem = ""
         self.describe: Callable[[Request], Reply] = self._describe
         self.bearers: list[str] = []
+        self.assumable: dict[str, str] = {}
+        self.sts = Standin(self._assume)
         self._eks = Standin(lambda request: self.describe(request))  # noqa: PLW0108 - it may be replaced later
         self._webhook = Standin(self._review)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        for standin in (self.ecr, self._eks, self._webhook):
+        for standin in (self.ecr, self.sts, self._eks, self._webhook):
             self._stack.enter_context(standin)
         return self
 
@@ -123,14 +123,13 @@ class Aws:
     def environment(self) -> dict[str, str]:
         """Return the function's environment."""
         return {
-            "CLUSTER_NAME": CLUSTER,
-            "REGISTRIES": json.dumps([{"account": ACCOUNT, "region": REGION}]),
             "AWS_REGION": REGION,
-            "AWS_ACCESS_KEY_ID": "ASIAQQQQQQQQQQQQQQQQ",
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_SESSION_TOKEN": SESSION_TOKEN,
             "AWS_ENDPOINT_URL_ECR": self.ecr.url,
             "AWS_ENDPOINT_URL_EKS": self._eks.url,
+            "AWS_ENDPOINT_URL_STS": self.sts.url,
             "AWS_EC2_METADATA_DISABLED": "true",
             "NO_PROXY": "127.0.0.1",
         }
@@ -139,6 +138,13 @@ class Aws:
         authority = base64.b64encode(self.ca_pem.encode()).decode()
         cluster = {"name": CLUSTER, "status": "ACTIVE", "endpoint": self.endpoint}
         return Reply(body={"cluster": cluster | {"certificateAuthority": {"data": authority}}})
+
+    def _assume(self, request: Request) -> Reply:
+        (arn,) = parse_qs(request.body.decode())["RoleArn"]
+        if arn not in self.assumable:
+            return Reply(403, _ASSUME_DENIED, {"Content-Type": "text/xml"})
+        given = _ASSUMED.format(access_key=self.assumable[arn], secret_key=SECRET_KEY, session_token=SESSION_TOKEN)
+        return Reply(200, given.encode(), {"Content-Type": "text/xml"})
 
     def _review(self, request: Request) -> Reply:
         review = json.loads(request.body)
@@ -153,25 +159,32 @@ def invoke(
     aws: Aws,
     event: object = None,
     *,
+    objects: Sequence[Mapping[str, Any]] = (),
+    clusters: Sequence[Mapping[str, str]] = (),
     seconds: float = 300.0,
     root_level: int = logging.WARNING,
-    handler: Callable[[Any, Any], dict[str, Any]] = refresh.handler,
+    handler: Callable[[Any, Any], Any] = refresh.handler,
     **environment: str,
 ) -> Seen:
-    """Run the function once and return all that it let out. `environment` changes single variables."""
+    """Run the function once and return all that it let out.
+
+    `objects` are the entries of its file, the shipped one by default. `environment` changes single variables.
+    """
     output, foreign = io.StringIO(), io.StringIO()
     context = Context(seconds)
     known = len(aws.ecr.passwords)
-    result: dict[str, Any] | None = None
+    result: Any = None
     raised: Exception | None = None
     with (
+        TemporaryDirectory() as folder,
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(output),
         redirect_stderr(output),
         _root_logger_into(foreign, root_level),
         _own_logger_into(output, context),
     ):
-        for name, value in {**aws.environment, **environment}.items():
+        installed = objects_of.install(Path(folder), *objects, clusters=clusters)
+        for name, value in {**aws.environment, **installed, **environment}.items():
             patch.setenv(name, value)
         try:
             result = handler({} if event is None else event, context)

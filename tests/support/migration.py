@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.support.world import CLUSTER, STACK, World
+from tests.support.world import CLUSTER, World
 
 GROUP = "eks-upsert-adopter"
 
@@ -16,10 +16,8 @@ class DeployedAdopter:
 
     def __init__(self, world: World) -> None:
         self._lambda = world.aws.client("lambda")
-        (stack,) = world.aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
-        outputs = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
-        self.function: str = outputs["AdoptFunctionName"]
-        self.role: str = outputs["AdoptRoleArn"]
+        self.function = world.outputs["AdoptFunctionName"]
+        self.role = world.outputs["AdoptRoleArn"]
         world.aws.client("eks").create_access_entry(
             clusterName=CLUSTER, principalArn=self.role, kubernetesGroups=[GROUP]
         )

@@ -86,7 +86,7 @@ class Workspace:
     A guardian process does the same if the owner is killed, so nothing outlives the owner in any case.
     """
 
-    def __init__(self, prefix: str = "pull-secret-", parent: Path | None = None) -> None:
+    def __init__(self, prefix: str = "eks-upsert-", parent: Path | None = None) -> None:
         """Make the folder below `parent` (by default the system's temporary folder) and start its guardian."""
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         self._children: list[Child] = []

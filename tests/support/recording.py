@@ -4,6 +4,7 @@ Other writers, people who delete or break Secrets, a registry whose token is sho
 played is told by `play`; a `Recording` has one run per invocation.
 """
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.support import ecr_standin
-from tests.support.controlplane import ControlPlane
+from tests.support.controlplane import REPOSITORY, ControlPlane
 from tests.support.invocation import CLUSTER, Aws, Seen, invoke
+from tests.support.objects import SECRET, entry
 from tests.support.standin import Reply
 
-SECRET = "aws-ecr-token"
+# As a stack has it that leaves the namespaces of Kubernetes itself alone.
+FILE = (entry(exclude=["kube-*", "default"]),)
+SCHEDULED = json.loads((REPOSITORY / "events" / "scheduled.json").read_text())
 TEAMS = ("billing", "checkout", "invoices", "payments", "search", "web")
 CONTESTED, RECREATED, FROZEN, OTHER_TYPE, LEAVING = "legacy-cron", "tidied-up", "frozen", "opaque", "leaving"
 
@@ -80,10 +84,9 @@ class Stage:
         return Recording(tuple(self._runs))
 
     def run(self, name: str, event: object = None, **environment: str) -> Run:
-        """Invoke the function once and keep what it let out."""
+        """Invoke the function once, as its schedule does unless there is an event, and keep what it let out."""
         began, started = datetime.now(UTC), time.monotonic()
-        environment = {"EXCLUDE_NAMESPACES": "kube-*,default", **environment}
-        seen = invoke(self._aws, event, **environment)  # type: ignore[arg-type] # none is one of its own arguments
+        seen = invoke(self._aws, event or SCHEDULED, objects=FILE, **environment)  # type: ignore[arg-type] # names of variables
         run = Run(name, began, (time.monotonic() - started) * 1000, seen)
         self._runs.append(run)
         return run
@@ -163,7 +166,7 @@ def play(stage: Stage, *, quiet_runs: int = 1) -> Recording:
         stage.run("cluster down")
     with stage.short_tokens():
         stage.run("short token")
-    stage.run("wrong setting", CONCURRENCY="many")
+    stage.run("wrong setting", SCHEDULE="often")
     stage.delete_secret(FROZEN)
     stage.delete_secret(OTHER_TYPE)
     quiet("repaired")

@@ -37,9 +37,9 @@ class Artifact:
     layer: Path
 
     @classmethod
-    def beside(cls, template: Path) -> Self:
-        """Return what `sam build` laid beside the template that it wrote."""
-        return cls(template.parent / "RefreshFunction", template.parent / "DependenciesLayer" / "python")
+    def beside(cls, template: Path, function: str = "RefreshFunction") -> Self:
+        """Return what `sam build` laid beside the template that it wrote, for one of the functions."""
+        return cls(template.parent / function, template.parent / "DependenciesLayer" / "python")
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ class Runtime:
                 ],
                 environment={
                     "PATH": os.environ["PATH"],
+                    "LAMBDA_TASK_ROOT": str(self._artifact.function),
                     "AWS_REGION": "eu-central-1",
                     "AWS_LAMBDA_FUNCTION_NAME": "refresh",
                     "AWS_LAMBDA_FUNCTION_TIMEOUT": str(self._timeout_s),

@@ -1,9 +1,13 @@
 """The SAM CLI of `.venv/sam`: build and deploy the shipped template, as its users do."""
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from tests.support.processes import Workspace
@@ -11,19 +15,16 @@ from tests.support.processes import Workspace
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 BIN = ROOT / ".venv" / "sam" / "bin"
-# Not a temporary folder: what was built last may be looked at. Git ignores it.
-BUILD_FOLDER = ROOT / ".out" / "sam"
 
 _TIMEOUT_S = 600
 
 
 class SamFailed(Exception):
-    """A `sam` command ended with an error; the message holds its output."""
+    """A command that builds or deploys ended with an error; the message holds its output."""
 
 
-def build(folder: Path | None = None, *, architecture: str = "arm64") -> Path:
+def build(folder: Path, *, architecture: str = "arm64") -> Path:
     """Build the shipped template into `folder` and return the built template, beside which the built code lies."""
-    folder = folder or BUILD_FOLDER / architecture
     _sam(
         "build",
         "--template", str(TEMPLATE),
@@ -32,6 +33,33 @@ def build(folder: Path | None = None, *, architecture: str = "arm64") -> Path:
         "--parameter-overrides", _overrides({"Architecture": architecture}),
     )  # fmt: skip
     return folder / "build" / "template.yaml"
+
+
+@cache
+def built() -> Path:
+    """Build the shipped template, once for all of this process, and gone with it; it serves every processor."""
+    workspace = Workspace(prefix="built-")
+    atexit.register(workspace.close)
+    return build(workspace.folder)
+
+
+def with_objects(objects: bytes, folder: Path) -> Path:
+    """Copy what was built to `folder`, put a file of objects into its functions, and return the template there."""
+    template = built()
+    shutil.copytree(template.parent, folder, dirs_exist_ok=True)
+    put_objects(objects, *folder.glob("*Function"))
+    return folder / template.name
+
+
+def put_objects(objects: bytes, *functions: Path) -> None:
+    """Put a file of objects into built functions as `make objects` does, without building them."""
+    with Workspace() as workspace:
+        source = workspace.folder / "objects.yaml"
+        source.write_bytes(objects)
+        _run(
+            [sys.executable, "-m", "compiler", str(source), *map(str, functions)],
+            {**os.environ, "PYTHONPATH": str(ROOT / "functions")},
+        )
 
 
 def deploy(
@@ -62,10 +90,9 @@ def _overrides(parameters: Mapping[str, str]) -> str:
 def _sam(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
     # SAM copies sources into the temporary folder; if it is stopped there, the workspace still removes them.
     with Workspace() as workspace:
-        done = subprocess.run(
+        return _run(
             [str(BIN / "sam"), *arguments],
-            cwd=ROOT,
-            env={
+            {
                 **os.environ,
                 **(environment or {}),
                 "SAM_CLI_TELEMETRY": "0",
@@ -73,11 +100,13 @@ def _sam(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
                 # The build runs python3.13, and only the virtual environment is sure to have it.
                 "PATH": f"{BIN}:{os.environ['PATH']}",
             },
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT_S,
-            check=False,
         )
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+    )
     if done.returncode:
-        raise SamFailed(f"sam {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise SamFailed(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout

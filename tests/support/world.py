@@ -10,23 +10,26 @@ token, its role's access entry and the shipped RBAC. Nobody hands it a token or 
 """
 
 import base64
+import io
 import json
 import re
 import secrets
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from tests.support import sam
 from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import EcrStandin
-from tests.support.ministack import MiniStack
+from tests.support.ministack import ROOT, Keys, MiniStack
+from tests.support.objects import written
+from tests.support.processes import Workspace
+from upsert.config import COMPILED
 
 CLUSTER = "demo"
 STACK = "eks-upsert"
@@ -53,6 +56,10 @@ class Run:
     def records(self) -> list[dict[str, Any]]:
         """The JSON log records, oldest first."""
         return [json.loads(line) for line in self.text.splitlines() if line.startswith("{")]
+
+    def named(self, event: str) -> list[dict[str, Any]]:
+        """Return the log records of one kind of event, such as `object.applied`, oldest first."""
+        return [record for record in self.records if record.get("message") == event]
 
     @property
     def raised(self) -> str | None:
@@ -85,6 +92,7 @@ class World:
     function: str
     role: str
     log_group: str
+    outputs: dict[str, str]
 
     def __init__(self, *, step: Step = nullcontext) -> None:
         """Prepare the world; `step` shows progress."""
@@ -93,6 +101,7 @@ class World:
 
     def __enter__(self) -> Self:
         try:
+            self._folder = self._stack.enter_context(Workspace()).folder
             self._start()
         except BaseException:
             self._stack.close()
@@ -110,10 +119,17 @@ class World:
         role = self.role.rpartition("/")[2]
         return f"arn:aws:sts::{self.aws.account}:assumed-role/{role}/{self.function[:64]}"
 
-    def deploy(self, **parameters: str) -> None:
-        """Build and deploy the shipped template and map its role to the group, as the access entry does on AWS."""
+    def deploy(
+        self, *objects: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = (), **parameters: str
+    ) -> None:
+        """Deploy the shipped template with these entries in the file of objects (the shipped one by default).
+
+        Maps its role to the group, as the access entry does on AWS.
+        """
         with self._step("sam build"):
-            template = _built()
+            template = sam.with_objects(written(*objects, clusters=clusters), self._folder / "build")
+            self._code = template.parent / "RefreshFunction"
+            self._compiled = (self._code / COMPILED).read_bytes()
         with self._step("sam deploy onto the local AWS"):
             settings = {
                 "ClusterName": CLUSTER,
@@ -123,13 +139,32 @@ class World:
                 "Monitoring": "false",
                 "Architecture": "x86_64",
             }
-            outputs = sam.deploy(
+            self.outputs = sam.deploy(
                 template, stack=STACK, parameters=settings | parameters, environment=self.aws.client_environment
             )
             self.function, self.role, self.log_group = (
-                outputs[name] for name in ("FunctionName", "RoleArn", "LogGroup")
+                self.outputs[name] for name in ("FunctionName", "RoleArn", "LogGroup")
             )
             self._create_access_entry([GROUP])
+
+    @contextmanager
+    def objects(self, *objects: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ()) -> Iterator[None]:
+        """Deploy another file of objects with the same code while the block lasts, as who may deploy can."""
+        folder = self._folder / "objects"
+        folder.mkdir(exist_ok=True)
+        sam.put_objects(written(*objects, clusters=clusters), folder)
+        with self.compiled((folder / COMPILED).read_bytes()):
+            yield
+
+    @contextmanager
+    def compiled(self, content: bytes) -> Iterator[None]:
+        """Deploy the same code beside these bytes in place of the compiled file while the block lasts."""
+        before = self._compiled
+        self._update_code(content)
+        try:
+            yield
+        finally:
+            self._update_code(before)
 
     @contextmanager
     def access_entry(self, groups: Sequence[str] | None) -> Iterator[None]:
@@ -147,18 +182,22 @@ class World:
 
     @contextmanager
     def without_permission(self, action: str) -> Iterator[None]:
-        """Take the statement that allows `action` out of the role's policy while the block lasts."""
+        """Take the statement that allows `action` out of the policies of the function's role while the block lasts."""
         iam, role = self.aws.client("iam"), self.role.rpartition("/")[2]
-        (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
-        policy = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
-        rest = [statement for statement in policy["Statement"] if action not in statement["Action"]]
-        if len(rest) == len(policy["Statement"]):
-            raise ValueError(f"no statement of the role's policy allows {action}")
-        iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(policy | {"Statement": rest}))
+        for attached in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]:
+            arn = attached["PolicyArn"]
+            version = iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
+            policy = iam.get_policy_version(PolicyArn=arn, VersionId=version)["PolicyVersion"]["Document"]
+            rest = [statement for statement in policy["Statement"] if action not in statement["Action"]]
+            if len(rest) < len(policy["Statement"]):
+                break
+        else:
+            raise ValueError(f"no statement of a policy of the role allows {action}")
+        self._replace_policy(arn, policy | {"Statement": rest})
         try:
             yield
         finally:
-            iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(policy))
+            self._replace_policy(arn, policy)
 
     @contextmanager
     def environment(self, **variables: str) -> Iterator[None]:
@@ -171,17 +210,23 @@ class World:
         finally:
             client.update_function_configuration(FunctionName=self.function, Environment={"Variables": before})
 
-    def set_schedule(self, *, enabled: bool) -> None:
-        """Switch the deployed schedule on or off; one that is due fires within seconds of being switched on."""
+    @property
+    def schedule(self) -> Mapping[str, Any]:
+        """The deployed schedule, as EventBridge Scheduler gives it."""
         scheduler = self.aws.client("scheduler")
         (summary,) = scheduler.list_schedules()["Schedules"]
-        schedule = scheduler.get_schedule(Name=summary["Name"], GroupName=summary["GroupName"])
-        keep = ("Name", "GroupName", "ScheduleExpression", "FlexibleTimeWindow", "Target")
-        scheduler.update_schedule(**{key: schedule[key] for key in keep}, State="ENABLED" if enabled else "DISABLED")
+        found: Mapping[str, Any] = scheduler.get_schedule(Name=summary["Name"], GroupName=summary["GroupName"])
+        return found
 
-    def invoke(self, event: object) -> Invocation:
-        """Run the function by hand and return what the caller of `aws lambda invoke` sees."""
-        client = self.aws.client("lambda")
+    def set_schedule(self, *, enabled: bool) -> None:
+        """Switch the deployed schedule on or off; one that is due fires within seconds of being switched on."""
+        keep = ("Name", "GroupName", "ScheduleExpression", "FlexibleTimeWindow", "Target")
+        kept = {key: value for key, value in self.schedule.items() if key in keep}
+        self.aws.client("scheduler").update_schedule(**kept, State="ENABLED" if enabled else "DISABLED")
+
+    def invoke(self, event: object, *, keys: Keys = ROOT) -> Invocation:
+        """Run the function by hand, as root unless a key is given, and return what the caller of `invoke` sees."""
+        client = self.aws.client("lambda", keys)
         answer = client.invoke(
             FunctionName=self.function,
             InvocationType="RequestResponse",
@@ -189,8 +234,10 @@ class World:
             Payload=json.dumps(event).encode(),
         )
         payload = json.loads(answer["Payload"].read())
-        if "LogResult" not in answer:
+        if "LogResult" not in answer and "FunctionError" in answer:
             raise RuntimeError(f"the local AWS could not run the function: {payload}")
+        if "LogResult" not in answer:
+            return Invocation(payload, failed=False, run=Run("", datetime.now(UTC), ""))  # it had nothing to log
         tail = base64.b64decode(answer["LogResult"]).decode(errors="ignore").rstrip()
         return Invocation(
             payload=payload,
@@ -219,6 +266,27 @@ class World:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the function was not run within {timeout:.0f} s")
             time.sleep(0.5)
+
+    def _replace_policy(self, arn: str, document: Mapping[str, Any]) -> None:
+        iam = self.aws.client("iam")
+        before = iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
+        iam.create_policy_version(PolicyArn=arn, PolicyDocument=json.dumps(document), SetAsDefault=True)
+        iam.delete_policy_version(PolicyArn=arn, VersionId=before)
+
+    def _update_code(self, compiled: bytes) -> None:
+        """Give the deployed function the code that it has, and another compiled file beside it."""
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as target:
+            for path in self._code.rglob("*"):
+                if path.is_file():
+                    content = compiled if path.name == COMPILED else path.read_bytes()
+                    target.writestr(str(path.relative_to(self._code)), content)
+        client = self.aws.client("lambda")
+        client.update_function_code(FunctionName=self.function, ZipFile=archive.getvalue())
+        client.get_waiter("function_updated_v2").wait(
+            FunctionName=self.function, WaiterConfig={"Delay": 0.1, "MaxAttempts": 100}
+        )
+        self._compiled = compiled
 
     def _create_access_entry(self, groups: Sequence[str]) -> None:
         self.aws.client("eks").create_access_entry(
@@ -256,12 +324,6 @@ class World:
             del cluster["_port"]  # from which the emulator would make the endpoint again
 
         self.aws.edit_state("eks", point_at_control_plane)
-
-
-@cache
-def _built() -> Path:
-    """Build the shipped template, once for all worlds of a process."""
-    return sam.build(architecture="x86_64")
 
 
 def _run(events: Sequence[Mapping[str, Any]]) -> Run | None:

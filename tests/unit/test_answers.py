@@ -8,16 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upsert.core import answers
-from upsert.core.answers import Answer
+from upsert.core import parsing
+from upsert.core.answers import Answer, Page, Refusal, Written
 
 SECRET = "QVdTOmEtcGFzc3dvcmQtdGhhdC1ub2JvZHktbWF5LXNlZQ=="
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 OBJECT = {"kind": "PartialObjectMetadata", "metadata": {"uid": "6f2c-1", "resourceVersion": "42"}}
 
 
-def read(status: int, body: object, headers: Mapping[str, str] | None = None) -> Answer:
-    return answers.read(status, headers or {}, json.dumps(body).encode())
+def read(status: int, body: object, headers: Mapping[str, str] | None = None) -> Answer[Written]:
+    return of_write(status, json.dumps(body).encode(), headers)
+
+
+def of_write(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> Answer[Written]:
+    return parsing.answer(parsing.parse_written, status, headers or {}, body)
+
+
+def read_page(status: int, body: object) -> Answer[Page[str]]:
+    return parsing.answer(parsing.parse_names, status, {}, json.dumps(body).encode())
+
+
+def refused(status: int, *causes: tuple[str, str], reason: str = "") -> Answer[Written]:
+    return Answer(status, refusal=Refusal(reason, causes=causes))
 
 
 def status_body(**fields: Any) -> dict[str, Any]:
@@ -32,12 +44,11 @@ def caused(reason: str, *causes: Mapping[str, Any], **details: Any) -> dict[str,
 def test_an_object_gives_its_proof(status: int) -> None:
     answer = read(status, OBJECT)
 
-    assert answer == Answer(status, uid="6f2c-1", resource_version="42")
-    assert answer.succeeded
+    assert answer == Answer(status, value=Written("6f2c-1", "42"))
 
 
 def test_a_creation_that_was_a_dry_run_has_no_version_yet() -> None:
-    assert read(201, {"metadata": {"uid": "6f2c-1"}}) == Answer(201, uid="6f2c-1")
+    assert read(201, {"metadata": {"uid": "6f2c-1"}}) == Answer(201, value=Written("6f2c-1", ""))
 
 
 def test_an_old_copy_is_noted_and_not_kept() -> None:
@@ -45,7 +56,7 @@ def test_an_old_copy_is_noted_and_not_kept() -> None:
 
     answer = read(200, {"metadata": metadata})
 
-    assert answer == Answer(200, uid="6f2c-1", resource_version="42", holds_last_applied=True)
+    assert answer == Answer(200, value=Written("6f2c-1", "42", holds_last_applied=True))
     assert SECRET not in repr(answer)
 
 
@@ -56,11 +67,12 @@ def test_an_old_copy_is_noted_and_not_kept() -> None:
         ({"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b-1"}}]}, ("a", "b-1"), ""),
         ({"items": [{"metadata": {"name": "a"}}], "metadata": {"continue": "t0k"}}, ("a",), "t0k"),
         ({"items": [], "metadata": {"continue": None}}, (), ""),
+        ({"kind": "PartialObjectMetadataList", "items": None}, (), ""),
+        ({"kind": "PartialObjectMetadataList"}, (), ""),
     ],
 )
 def test_a_page_gives_its_names_and_how_to_go_on(body: object, names: tuple[str, ...], continue_token: str) -> None:
-    page = answers.read_page(200, {}, json.dumps(body).encode())
-    assert page == Answer(200, names=names, continue_token=continue_token)
+    assert read_page(200, body) == Answer(200, value=Page(names, continue_token))
 
 
 @pytest.mark.parametrize(
@@ -71,8 +83,12 @@ def test_a_success_that_is_not_the_object_proves_nothing(body: object) -> None:
 
 
 def test_an_object_in_place_of_a_list_is_no_empty_list() -> None:
-    body = json.dumps({"kind": "Secret", "metadata": {"uid": "u-1", "resourceVersion": "1"}}).encode()
-    assert answers.read_page(200, {}, body) == Answer(200, trouble="unreadable")
+    body = {"kind": "Secret", "metadata": {"uid": "u-1", "resourceVersion": "1"}}
+    assert read_page(200, body) == Answer(200, trouble="unreadable")
+
+
+def test_a_list_that_was_created_is_none() -> None:
+    assert read_page(201, {"items": []}) == Answer(201, trouble="unreadable")
 
 
 def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
@@ -81,9 +97,9 @@ def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "answer"),
+    ("status", "body", "refusal"),
     [
-        (401, status_body(reason="Unauthorized"), Answer(401, reason="Unauthorized")),
+        (401, status_body(reason="Unauthorized"), Refusal(reason="Unauthorized")),
         (
             403,
             status_body(
@@ -91,37 +107,65 @@ def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
                 message='secrets "x" is forbidden: User "u" cannot patch resource "secrets" in API group ""',
                 details={"kind": "secrets"},
             ),
-            Answer(403, reason="Forbidden", kind="secrets", missing_verb="patch"),
+            Refusal(reason="Forbidden", kind="secrets", missing_verb="patch"),
         ),
         (
             403,
             status_body(reason="Forbidden", message='User "u" cannot create resource "secrets"'),
-            Answer(403, reason="Forbidden", missing_verb="create"),
+            Refusal(reason="Forbidden", missing_verb="create"),
         ),
         (
             403,
             status_body(reason="Forbidden", message='User "u" cannot list resource "namespaces"'),
-            Answer(403, reason="Forbidden", missing_verb="list"),
+            Refusal(reason="Forbidden", missing_verb="list"),
         ),
         (
             403,
             status_body(reason="Forbidden", message='secrets "x" is forbidden: exceeded quota: full, used: secrets=1'),
-            Answer(403, reason="Forbidden", over_quota=True),
+            Refusal(reason="Forbidden", quota="full"),
         ),
         (
             403,
             status_body(message=f'admission webhook "policy.example" denied the request: {SECRET}'),
-            Answer(403, denied_by_webhook=True),
+            Refusal(denied_by="admission webhook policy.example"),
+        ),
+        (
+            403,
+            status_body(message=f'admission webhook "policy.example" denied the request: exceeded quota: {SECRET}'),
+            Refusal(denied_by="admission webhook policy.example"),
+        ),
+        (
+            500,
+            status_body(message=f'Internal error occurred: failed calling webhook "policy.example": {SECRET}'),
+            Refusal(denied_by="admission webhook policy.example", is_unasked=True),
+        ),
+        (
+            422,
+            status_body(
+                reason="Invalid",
+                message=f"secrets \"x\" is forbidden: ValidatingAdmissionPolicy 'no-x' with binding 'all': {SECRET}",
+            ),
+            Refusal(reason="Invalid", denied_by="ValidatingAdmissionPolicy no-x"),
+        ),
+        (
+            403,
+            status_body(message='secrets "x" is forbidden: status unknown for quota: new, resources: secrets'),
+            Refusal(quota="new", is_quota_unknown=True),
+        ),
+        (
+            403,
+            status_body(message=f'admission webhook "{SECRET}" denied the request: no'),
+            Refusal(),
         ),
         (
             403,
             caused("Forbidden", {"reason": "NamespaceTerminating", "message": SECRET, "field": SECRET}, kind="secrets"),
-            Answer(403, reason="Forbidden", kind="secrets", causes=(("NamespaceTerminating", ""),)),
+            Refusal(reason="Forbidden", kind="secrets", causes=(("NamespaceTerminating", ""),)),
         ),
         (
             404,
             status_body(reason="NotFound", details={"kind": "namespaces"}),
-            Answer(404, kind="namespaces", reason="NotFound"),
+            Refusal(kind="namespaces", reason="NotFound"),
         ),
         (
             409,
@@ -131,8 +175,7 @@ def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
                 {"reason": "FieldManagerConflict", "message": 'conflict with "helm" using v1 at 2020-01-01T00:00:00Z'},
                 {"reason": "FieldManagerConflict", "message": 'conflict with "helm" using v1'},
             ),
-            Answer(
-                409,
+            Refusal(
                 reason="Conflict",
                 causes=(("FieldManagerConflict", ""),) * 3,
                 managers=("helm", "kubectl-create"),
@@ -141,23 +184,23 @@ def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
         (
             422,
             caused("Invalid", {"reason": "FieldValueForbidden", "message": SECRET, "field": "data"}, kind="Secret"),
-            Answer(422, reason="Invalid", kind="Secret", causes=(("FieldValueForbidden", "data"),)),
+            Refusal(reason="Invalid", kind="Secret", causes=(("FieldValueForbidden", "data"),)),
         ),
         (
             422,
             caused("Invalid", {"reason": "FieldValueInvalid", "message": SECRET, "field": "type"}),
-            Answer(422, reason="Invalid", causes=(("FieldValueInvalid", "type"),)),
+            Refusal(reason="Invalid", causes=(("FieldValueInvalid", "type"),)),
         ),
-        (410, status_body(reason="Expired"), Answer(410, reason="Expired")),
+        (410, status_body(reason="Expired"), Refusal(reason="Expired")),
         (
             500,
             status_body(reason="InternalError", message=f"expected map, got &{{{SECRET}}}"),
-            Answer(500, reason="InternalError"),
+            Refusal(reason="InternalError"),
         ),
     ],
 )
-def test_a_status_is_reduced_to_its_codes(status: int, body: object, answer: Answer) -> None:
-    assert read(status, body) == answer
+def test_a_status_is_reduced_to_its_codes(status: int, body: object, refusal: Refusal) -> None:
+    assert read(status, body) == Answer(status, refusal=refusal)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +226,7 @@ def test_the_servers_patience_is_whole_seconds(header: str | None, details: obje
 
 
 def test_a_load_balancers_patience_counts_too() -> None:
-    assert answers.read(503, {"Retry-After": "3"}, b"<html>") == Answer(503, retry_after=3.0)
+    assert of_write(503, b"<html>", {"Retry-After": "3"}) == Answer(503, retry_after=3.0)
 
 
 HOSTILE = {
@@ -198,7 +241,6 @@ HOSTILE = {
     "deep lists": b"[" * 200_000,
     "deep objects": b'{"a":' * 200_000,
     "a huge number": b'{"metadata": {"uid": ' + b"9" * 10_000 + b"}}",
-    "too long": b'{"metadata": {"uid": "u", "resourceVersion": "1"}, "x": "' + b"x" * answers.LONGEST_BODY + b'"}',
     "no metadata": json.dumps({"data": SECRET}).encode(),
     "metadata is a list": json.dumps({"metadata": [SECRET]}).encode(),
     "uid is a number": json.dumps({"metadata": {"uid": 5, "resourceVersion": "1"}}).encode(),
@@ -216,26 +258,28 @@ HOSTILE = {
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_a_success_without_proof_is_none(body: bytes) -> None:
-    answer = answers.read(200, {}, body)
+    answer = of_write(200, body)
 
     assert answer == Answer(200, trouble="unreadable")
-    assert not answer.succeeded
     assert answer.is_worth_retrying
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_no_list_is_made_of_what_is_none(body: bytes) -> None:
+    assert parsing.answer(parsing.parse_names, 200, {}, body) == Answer(200, trouble="unreadable")
 
 
 @pytest.mark.parametrize("status", [204, 301, 400, 404, 405, 409, 410, 418, 422, 505])
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_an_error_that_kubernetes_did_not_send_is_its_status_alone(status: int, body: bytes) -> None:
-    answer = answers.read(status, {}, body)
+    answer = of_write(status, body)
 
-    assert answer.status == status
     assert answer in (Answer(status, trouble="unreadable"), Answer(status))
-    assert not answer.succeeded
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 502, 503, 504])
 def test_a_status_code_that_says_enough_needs_no_body(status: int) -> None:
-    assert answers.read(status, {}, b"<html>") == Answer(status)
+    assert of_write(status, b"<html>") == Answer(status)
 
 
 TEXTS = [
@@ -274,7 +318,7 @@ def test_a_manager_whose_name_cannot_be_shown_is_left_out() -> None:
         {"reason": "FieldManagerConflict", "message": "conflict with nobody"},
     )
 
-    assert read(409, body).managers == ("helm",)
+    assert read(409, body).refusal.managers == ("helm",)
     assert read(409, body).is_conflict_of_managers
 
 
@@ -288,12 +332,13 @@ def test_a_manager_whose_name_cannot_be_shown_is_left_out() -> None:
         (Answer(200), False),
         (Answer(201), False),
         (Answer(200, trouble="unreadable"), True),
+        (Answer(200, trouble="too-long"), False),
         (Answer(400), False),
         (Answer(401), False),
         (Answer(403), False),
         (Answer(404), False),
         (Answer(409), True),
-        (Answer(409, causes=(("FieldManagerConflict", ""),)), False),
+        (refused(409, ("FieldManagerConflict", "")), False),
         (Answer(410), False),
         (Answer(418, trouble="unreadable"), False),
         (Answer(422), False),
@@ -305,8 +350,58 @@ def test_a_manager_whose_name_cannot_be_shown_is_left_out() -> None:
         (Answer(504), True),
     ],
 )
-def test_only_what_may_pass_is_tried_again(answer: Answer, worth: bool) -> None:
+def test_only_what_may_pass_is_tried_again(answer: Answer[Written], worth: bool) -> None:
     assert answer.is_worth_retrying is worth
+
+
+@pytest.mark.parametrize(
+    ("answer", "failed"),
+    [
+        (refused(409, reason="Conflict"), True),
+        (refused(409, ("FieldManagerConflict", "")), False),
+        (refused(422, ("FieldValueInvalid", "metadata.uid"), reason="Invalid"), True),
+        (refused(422, ("FieldValueInvalid", "type"), reason="Invalid"), False),
+        (refused(412, reason="Conflict"), False),
+        (refused(404, reason="NotFound"), False),
+        (Answer(200, value=Written("u-1", "1")), False),
+    ],
+)
+def test_another_version_or_another_object_is_a_precondition_that_failed(answer: Answer[Written], failed: bool) -> None:
+    assert answer.is_precondition_failed is failed
+
+
+@pytest.mark.parametrize(
+    ("answer", "retried"),
+    [
+        (Answer(403, refusal=Refusal(quota="new", is_quota_unknown=True)), True),
+        (Answer(403, refusal=Refusal(quota="full")), False),
+        (Answer(500, refusal=Refusal(denied_by="admission webhook x", is_unasked=True)), True),
+        (Answer(403, refusal=Refusal(denied_by="admission webhook x")), False),
+    ],
+)
+def test_what_a_webhook_or_a_quota_says_may_pass_or_not(answer: Answer[Written], retried: bool) -> None:
+    assert answer.is_worth_retrying is retried
+
+
+@pytest.mark.parametrize(
+    ("answer", "throttled", "outage", "less"),
+    [
+        (Answer(429), True, False, True),
+        (Answer(503), False, True, True),
+        (Answer(502), False, True, False),
+        (Answer(504), False, True, False),
+        (Answer(0, trouble="timeout"), False, True, False),
+        (Answer(0, trouble="connection"), False, True, False),
+        (Answer(0, trouble="untrusted"), False, False, False),
+        (Answer(500), False, False, False),
+        (Answer(429, refusal=Refusal(denied_by="admission webhook x")), False, False, False),
+        (Answer(503, refusal=Refusal(denied_by="admission webhook x")), False, False, False),
+    ],
+)
+def test_who_asks_for_patience_is_the_server_and_not_a_webhook(
+    answer: Answer[Written], throttled: bool, outage: bool, less: bool
+) -> None:
+    assert (answer.is_throttled, answer.is_outage, answer.asks_for_less) == (throttled, outage, less)
 
 
 KEYS = ["kind", "metadata", "items", "uid", "resourceVersion", "annotations", "continue", "name"]
@@ -331,15 +426,24 @@ def test_any_json_at_all_is_read(status: int, body: object, is_status: bool) -> 
     if is_status and isinstance(body, dict):
         body["kind"] = "Status"
 
-    answer = read(status, body)
+    written, page = read(status, body), read_page(status, body)
 
-    assert answer.status == status
-    assert not answer.succeeded or answer.uid or answer.names or "items" in body  # type: ignore[operator]
+    assert written.status == page.status == status
+    assert written.value is None or (status in (200, 201) and written.value.uid)
+    assert page.value is None or (status == 200 and all(page.value.items))
 
 
 @given(STATUSES, st.binary(max_size=200))
 def test_any_bytes_at_all_are_read(status: int, body: bytes) -> None:
-    answer = answers.read(status, {}, body)
+    answer = of_write(status, body)
 
     assert answer.status == status
-    assert not answer.succeeded
+    assert answer.value is None
+
+
+def test_the_conflict_that_a_webhook_claims_is_none_of_managers() -> None:
+    causes = (("FieldManagerConflict", ""),)
+    answer: Answer[Written] = Answer(409, refusal=Refusal(causes=causes, denied_by="admission webhook x"))
+
+    assert not answer.is_conflict_of_managers
+    assert not answer.is_precondition_failed

@@ -1,4 +1,4 @@
-"""Audit events, recorded from a real API server under a policy like that of EKS, name the namespaces to heal.
+"""Audit events, recorded from a real API server under a policy like that of EKS, say where something is missing.
 
 The recording holds, in order, kubectl and the refresher at work on the namespace team-blue: created, created again in
 vain, another one created in a dry run, one whose name the server made up, two refreshes, the Secret deleted, deleted
@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from tests.support.cloudwatch_logs import LOG_GROUP, FilterPattern, batch
 from tests.support.template import Stack
-from upsert.core.audit_events import NotABatch, affected
+from upsert.audit_events import Gap, NotABatch, gaps
 
 RECORDED = (Path(__file__).parents[1] / "data" / "audit-events.jsonl").read_text().splitlines()
 SECRET = "aws-ecr-token"
 NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-controller"
 
 
-def in_batch(*lines: str) -> tuple[str, ...]:
-    return affected(batch(lines)["awslogs"], SECRET)
+def in_batch(*lines: str) -> tuple[Gap, ...]:
+    return gaps(batch(lines)["awslogs"])
 
 
 def recorded(**wanted: object) -> str:
@@ -56,32 +56,66 @@ DELETED = recorded(verb="delete", objectRef__name=SECRET, responseStatus__code=2
 ALL_DELETED = recorded(verb="deletecollection")
 
 
-def test_a_namespace_that_was_created_is_named() -> None:
-    assert in_batch(CREATED) == ("team-blue",)
+def test_a_namespace_that_was_created_misses_everything() -> None:
+    assert in_batch(CREATED) == (Gap("team-blue"),)
 
 
 def test_a_name_that_the_server_made_up_is_read_from_its_answer() -> None:
-    (name,) = in_batch(NAMED_BY_THE_SERVER)
-    assert name.startswith("preview-")
+    (gap,) = in_batch(NAMED_BY_THE_SERVER)
+    assert gap.namespace.startswith("preview-")
+    assert gap.title == ""
 
 
-def test_a_namespace_whose_pull_secret_was_deleted_is_named() -> None:
-    assert in_batch(DELETED) == ("team-blue",)
+def test_a_namespace_misses_the_secret_that_was_deleted() -> None:
+    assert in_batch(DELETED) == (Gap("team-blue", f"secret/{SECRET}"),)
 
 
-def test_a_namespace_whose_secrets_were_all_deleted_is_named() -> None:
-    assert in_batch(ALL_DELETED) == ("team-blue",)
+def test_a_namespace_whose_secrets_were_all_deleted_misses_each_of_them() -> None:
+    assert in_batch(ALL_DELETED) == (Gap("team-blue", "secret/"),)
 
 
-def test_a_namespace_that_is_emptied_because_it_goes_away_is_not() -> None:
+@pytest.mark.parametrize(
+    ("line", "change", "title"),
+    [
+        (DELETED, {"name": "other"}, "secret/other"),
+        (DELETED, {"resource": "configmaps"}, f"configmap/{SECRET}"),
+        (DELETED, {"resource": "configmaps", "name": "settings"}, "configmap/settings"),
+        (ALL_DELETED, {"resource": "configmaps"}, "configmap/"),
+    ],
+)
+def test_whatever_can_be_written_is_missed_by_its_title(line: str, change: dict[str, str], title: str) -> None:
+    assert in_batch(changed(line, lambda event: event["objectRef"].update(change))) == (Gap("team-blue", title),)
+
+
+@pytest.mark.parametrize(
+    ("title", "missing", "not_missing"),
+    [
+        ("", ("secret/a", "configmap/a"), ()),
+        ("secret/", ("secret/a", "secret/b"), ("configmap/a",)),
+        ("configmap/", ("configmap/a",), ("secret/a",)),
+        ("secret/a", ("secret/a",), ("secret/ab", "secret/b", "configmap/a")),
+    ],
+)
+def test_a_gap_concerns_what_may_be_missing(title: str, missing: tuple[str, ...], not_missing: tuple[str, ...]) -> None:
+    gap = Gap("team-a", title)
+    assert [one for one in (*missing, *not_missing) if gap.concerns(one)] == list(missing)
+
+
+def test_a_namespace_that_is_emptied_because_it_goes_away_misses_nothing() -> None:
     by_controller = changed(ALL_DELETED, lambda event: event["user"].update(username=NAMESPACE_CONTROLLER))
     assert in_batch(by_controller) == ()
 
 
-def test_a_whole_recording_names_each_namespace_once() -> None:
-    names = in_batch(*RECORDED, *RECORDED)
-    assert [name for name in names if not name.startswith("preview-")] == ["team-blue", "team-dry"]
-    assert len(names) == 3
+def test_a_whole_recording_names_each_gap_once_in_order() -> None:
+    found = in_batch(*RECORDED, *RECORDED)
+    assert [gap for gap in found if not gap.namespace.startswith("preview-")] == [
+        Gap("team-blue"),
+        Gap("team-blue", "secret/"),
+        Gap("team-blue", f"secret/{SECRET}"),
+        Gap("team-blue", "secret/other"),
+        Gap("team-dry"),
+    ]
+    assert len(found) == 6
 
 
 def test_what_the_refresher_does_names_none() -> None:
@@ -103,11 +137,12 @@ def test_what_the_refresher_does_names_none() -> None:
         (CREATED, lambda event: event["objectRef"].update(resource="pods", namespace="team-blue")),
         (CREATED, lambda event: event["objectRef"].update(name="../kube-system")),
         (CREATED, lambda event: event["objectRef"].update(name=5)),
-        (DELETED, lambda event: event["objectRef"].update(name="other")),
-        (DELETED, lambda event: event["objectRef"].update(resource="configmaps")),
+        (DELETED, lambda event: event["objectRef"].update(resource="pods")),
+        (DELETED, lambda event: event["objectRef"].update(subresource="status")),
+        (DELETED, lambda event: event["objectRef"].pop("name")),
         (DELETED, lambda event: event["objectRef"].pop("namespace")),
         (DELETED, lambda event: event["responseStatus"].update(code=404)),
-        (ALL_DELETED, lambda event: event["objectRef"].update(resource="configmaps")),
+        (ALL_DELETED, lambda event: event["objectRef"].update(resource="pods")),
     ],
 )
 def test_anything_else_names_none(line: str, change: Callable[[dict[str, Any]], object]) -> None:
@@ -116,14 +151,13 @@ def test_anything_else_names_none(line: str, change: Callable[[dict[str, Any]], 
 
 
 def test_lines_that_are_no_events_are_passed_over() -> None:
-    assert in_batch("", "{", "null", "[]", "I1130 05:41:10 trace.go:236] Trace", "{}", CREATED[:-9], DELETED) == (
-        "team-blue",
-    )
+    noise = ("", "{", "null", "[]", "I1130 05:41:10 trace.go:236] Trace", "{}", CREATED[:-9])
+    assert in_batch(*noise, DELETED) == in_batch(DELETED)
 
 
 def test_a_trial_of_the_subscription_names_none() -> None:
     lines = ["CWL CONTROL MESSAGE: Checking health of destination"]
-    assert affected(batch(lines, kind="CONTROL_MESSAGE")["awslogs"], SECRET) == ()
+    assert gaps(batch(lines, kind="CONTROL_MESSAGE")["awslogs"]) == ()
 
 
 def packed(content: bytes) -> dict[str, str]:
@@ -147,7 +181,7 @@ def packed(content: bytes) -> dict[str, str]:
 )
 def test_what_is_no_batch_is_refused_with_what_was_expected(awslogs: object, problem: str) -> None:
     with pytest.raises(NotABatch, match=problem):
-        affected(awslogs, SECRET)
+        gaps(awslogs)
 
 
 JSON = st.recursive(
@@ -159,7 +193,7 @@ EVENT_LIKE = st.fixed_dictionaries(
     {"stage": st.just("ResponseComplete") | JSON, "verb": st.sampled_from(["create", "delete"]) | JSON},
     optional={
         "objectRef": JSON
-        | st.fixed_dictionaries({"resource": st.sampled_from(["namespaces", "secrets"]), "name": JSON}),
+        | st.fixed_dictionaries({"resource": st.sampled_from(["namespaces", "secrets", "configmaps"]), "name": JSON}),
         "responseStatus": JSON | st.fixed_dictionaries({"code": JSON | st.just(201)}),
         "responseObject": JSON,
         "user": JSON,
@@ -170,12 +204,13 @@ EVENT_LIKE = st.fixed_dictionaries(
 @given(st.lists(EVENT_LIKE, max_size=3), st.lists(JSON, max_size=2))
 def test_no_event_whatever_it_holds_is_an_error(events: list[Any], others: list[Any]) -> None:
     content = {"messageType": "DATA_MESSAGE", "logEvents": [*({"message": json.dumps(one)} for one in events), *others]}
-    names = affected(packed(gzip.compress(json.dumps(content).encode())), SECRET)
-    assert all(isinstance(name, str) and 0 < len(name) <= 63 for name in names)
+    found = gaps(packed(gzip.compress(json.dumps(content).encode())))
+    assert all(isinstance(gap.namespace, str) and 0 < len(gap.namespace) <= 63 for gap in found)
+    assert all(gap.title.partition("/")[0] in ("", "secret", "configmap") for gap in found)
 
 
-def filter_pattern(**parameters: str) -> str:
-    stack = Stack(ClusterName="test", AuditLogGroup=LOG_GROUP, **parameters)
+def filter_pattern() -> str:
+    stack = Stack(ClusterName="test", AuditLogGroup=LOG_GROUP)
     pattern: str = stack.resources["AuditSubscription"]["Properties"]["FilterPattern"]
     return pattern
 
@@ -186,7 +221,7 @@ PATTERN = FilterPattern(filter_pattern())
 @pytest.mark.parametrize(
     "line", RECORDED, ids=[f"{at(json.loads(line), 'verb')}-{n}" for n, line in enumerate(RECORDED)]
 )
-def test_the_subscription_lets_through_exactly_what_names_a_namespace(line: str) -> None:
+def test_the_subscription_lets_through_exactly_what_leaves_a_gap(line: str) -> None:
     assert PATTERN.lets_through(line) is bool(in_batch(line))
 
 
@@ -197,6 +232,6 @@ def test_the_subscription_keeps_back_what_the_namespace_controller_empties() -> 
     )
 
 
-def test_a_pattern_fits_with_the_longest_name_of_a_secret() -> None:
+def test_the_pattern_is_no_longer_than_cloudwatch_allows() -> None:
     # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutSubscriptionFilter.html
-    assert len(filter_pattern(SecretName="a" * 253)) <= 1024
+    assert len(filter_pattern()) <= 1024

@@ -55,12 +55,14 @@ def excluded(name: str = "excluded") -> Namespace:
 
 
 def evidence(*namespaces: Namespace) -> Evidence:
+    there = namespaces or (created(), updated(), skipped(), failed(), excluded())
+    some_fail = any(namespace.ending is Ending.FAILED for namespace in there)
     return Evidence(
-        namespaces=namespaces or (created(), updated(), skipped(), failed(), excluded()),
+        namespaces=there,
         reads=Reads(answered=5000, absent=0, unanswered=0),
         issued=ISSUED,
-        scheduled=2,
-        by_hand=1,
+        scheduled=(None, None),
+        by_hand=("ObjectsFailed" if some_fail else None,),
         requests={("list", "namespaces"): 3, ("patch", "secrets"): 12},
     )
 
@@ -169,8 +171,8 @@ def test_reads_that_found_nothing_are_counted_and_fail() -> None:
     [
         ({"reads": Reads(999, 0, 0)}, "999 reads are too few"),
         ({"reads": Reads(5000, 0, 1)}, "1 reads got no answer"),
-        ({"scheduled": 1}, "the schedule fired 1 times"),
-        ({"by_hand": 0}, "0 runs by hand"),
+        ({"scheduled": (None,)}, "the schedule fired 1 times"),
+        ({"by_hand": ()}, "0 runs by hand"),
         ({"requests": {("list", "namespaces"): 3}}, "the API server saw no patch secrets"),
         (
             {"requests": {("list", "namespaces"): 3, ("patch", "secrets"): 12, ("get", "secrets"): 1}},
@@ -181,3 +183,25 @@ def test_reads_that_found_nothing_are_counted_and_fail() -> None:
 def test_too_little_evidence_or_a_forbidden_request_fails(harm: dict[str, object], problem: str) -> None:
     problems = judge(replace(evidence(), **harm)).problems  # type: ignore[arg-type]
     assert [found for found in problems if re.match(re.escape(problem), found)]
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (
+            {"scheduled": (None, "ObjectsFailed")},
+            "a scheduled run ended with ObjectsFailed, but where only objects fail",
+        ),
+        ({"scheduled": ("SourceFailed", None)}, "a scheduled run ended with SourceFailed"),
+        ({"by_hand": (None,)}, "a run by hand ended with nothing, expected ObjectsFailed"),
+        ({"by_hand": ("Unauthorized",)}, "a run by hand ended with Unauthorized, expected ObjectsFailed"),
+    ],
+)
+def test_a_run_that_ended_otherwise_than_it_should_fails(harm: dict[str, object], problem: str) -> None:
+    (found,) = judge(replace(evidence(), **harm)).problems  # type: ignore[arg-type]
+    assert found.startswith(problem)
+
+
+def test_where_nothing_should_fail_a_run_by_hand_that_says_so_is_a_problem() -> None:
+    harmed = replace(evidence(created(), updated()), by_hand=("ObjectsFailed",))
+    assert judge(harmed).problems == ("a run by hand ended with ObjectsFailed, expected nothing",)

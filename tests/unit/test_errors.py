@@ -5,7 +5,7 @@ import re
 import pytest
 
 from upsert import errors
-from upsert.errors import SettingsError, UpsertError
+from upsert.errors import AwsError, InputError, UpsertError
 
 
 def drawn() -> dict[str, str]:
@@ -30,8 +30,8 @@ def test_the_drawing_is_the_tree() -> None:
     assert drawn() == real
 
 
-def test_a_settings_error_holds_each_problem_and_says_all() -> None:
-    error = SettingsError(["ONE: wrong", "TWO: wrong"])
+def test_an_input_error_holds_each_problem_and_says_all() -> None:
+    error = InputError(["ONE: wrong", "TWO: wrong"])
 
     assert error.problems == ("ONE: wrong", "TWO: wrong")
     assert str(error) == "ONE: wrong; TWO: wrong"
@@ -40,3 +40,10 @@ def test_a_settings_error_holds_each_problem_and_says_all() -> None:
 @pytest.mark.parametrize("name", sorted(set(drawn()) - {"UpsertError"}))
 def test_every_error_says_what_it_is_in_its_docstring(name: str) -> None:
     assert (getattr(errors, name).__doc__ or "").strip().endswith(".")
+
+
+def test_what_aws_answered_is_a_code_and_nothing_that_a_run_ends_with() -> None:
+    error = AwsError("AccessDeniedException", while_assuming=True)
+
+    assert not isinstance(error, UpsertError)
+    assert str(error) == error.code == "AccessDeniedException"

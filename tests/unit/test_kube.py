@@ -1,11 +1,13 @@
 """The adapter on the wire: what it sends, what it makes of answers that no API server would give, and when it stops."""
 
+import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,28 +15,47 @@ import pytest
 
 from tests.support.certificates import ServingCertificate, make_serving_certificate
 from tests.support.refresher import SECRET, connect
-from tests.support.standin import Reply, Request, Standin
-from upsert.adapters import kube
-from upsert.adapters.eks import BearerTokens, ClusterAccess
-from upsert.adapters.kube import Cluster
-from upsert.core import answers
-from upsert.core.answers import Answer
+from tests.support.standin import Reply, Request, Standin, server_tls
+from upsert.core import parsing
+from upsert.core.answers import Answer, Written
+from upsert.core.identity import REFRESHER
+from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
 from upsert.errors import (
     ClusterError,
     ClusterNotTrusted,
     ClusterUnreachable,
+    InputError,
     ListForbidden,
-    SettingsError,
     Unauthorized,
     UnexpectedAnswer,
 )
+from upsert.kube import api as api_module
+from upsert.kube.access import ClusterAccess
+from upsert.kube.api import Api
+from upsert.kube.bearer import BearerTokens
+from upsert.kube.namespaces import list_names
+from upsert.kube.writer import Writer
 
 MANIFEST = Sensitive(b'{"kind":"Secret"}')
-APPLIED = Reply(200, {"kind": "PartialObjectMetadata", "metadata": {"uid": "u-1", "resourceVersion": "7"}})
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json"
 TRIES = 6
+
+
+def written(namespace: str | None = "team-a", name: str = SECRET, **metadata: object) -> Reply:
+    """Return what the API server answers to an apply."""
+    metadata = {"namespace": namespace, "name": name, "uid": "u-1", "resourceVersion": "7", **metadata}
+    return Reply(200, {"kind": "PartialObjectMetadata", "metadata": metadata})
+
+
+def written_as_asked(request: Request) -> Reply:
+    """Return the answer to an apply, of the object that it is for."""
+    *_, namespace, _, name = urlsplit(request.path).path.split("/")
+    return written(namespace, name)
+
+
+APPLIED = written()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +66,7 @@ def certificate() -> ServingCertificate:
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once, unless the server asks for patience."""
-    monkeypatch.setattr(kube, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(api_module, "_backoff", lambda _: 0.0)
 
 
 class Script:
@@ -60,6 +81,11 @@ class Script:
             return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
 
 
+def apply(writer: Writer, namespace: str = "team-a", **options: bool) -> Answer[Written]:
+    """Apply the Secret unforced, for real, unless the options say otherwise."""
+    return writer.apply(SECRETS.path(namespace, SECRET), MANIFEST, **{"force": False, **options})
+
+
 class Server:
     """A scripted API server and the adapter that calls it."""
 
@@ -67,11 +93,12 @@ class Server:
         self.standin = standin
         self._certificate = certificate
 
-    def cluster(self, **options: Any) -> Cluster:
-        return connect(self.standin.url, self._certificate.ca_pem, **options)
+    def writer(self, **options: Any) -> Writer:
+        """Return what writes there, patiently."""
+        return Writer(connect(self.standin.url, self._certificate.ca_pem, **options), is_patient=True)
 
-    def apply(self, **options: Any) -> Answer:
-        return self.cluster(**options).apply("team-a", SECRET, MANIFEST, force=False, dry_run=False)
+    def apply(self, **options: Any) -> Answer[Written]:
+        return apply(self.writer(**options))
 
 
 @pytest.fixture
@@ -110,9 +137,9 @@ def page(*names: str, token: str = "") -> Reply:
 def test_an_apply_is_this_request(serve: Serve, force: bool, dry_run: bool, query: dict[str, list[str]]) -> None:
     server = serve(APPLIED)
 
-    answer = server.cluster().apply("team-a", SECRET, MANIFEST, force=force, dry_run=dry_run)
+    answer = apply(server.writer(), force=force, dry_run=dry_run)
 
-    assert answer == Answer(200, uid="u-1", resource_version="7")
+    assert answer == Answer(200, value=Written("u-1", "7"))
     (request,) = server.standin.requests
     assert request.method == "PATCH"
     assert urlsplit(request.path).path == "/api/v1/namespaces/team-a/secrets/aws-ecr-token"
@@ -128,19 +155,25 @@ def test_an_apply_is_this_request(serve: Serve, force: bool, dry_run: bool, quer
 def test_a_removal_is_a_merge_patch_of_one_annotation(serve: Serve, dry_run: bool) -> None:
     server = serve(APPLIED)
 
-    server.cluster().remove_last_applied("team-a", SECRET, dry_run=dry_run)
+    server.writer().remove_last_applied(SECRETS.path("team-a", SECRET), Written("u-1", "7"), dry_run=dry_run)
 
     (request,) = server.standin.requests
     assert (request.method, request.headers["Content-Type"]) == ("PATCH", "application/merge-patch+json")
     assert request.headers["Accept"] == METADATA
-    assert request.body == b'{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}'
+    assert json.loads(request.body) == {
+        "metadata": {
+            "uid": "u-1",
+            "resourceVersion": "7",
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": None},
+        }
+    }
     assert ("dryRun=All" in request.path) is dry_run
 
 
 def test_a_list_asks_for_metadata_in_pages_of_500(serve: Serve) -> None:
     server = serve(page("a", "b", token="t/1+"), page("c", token="t2"), page("d"))
 
-    assert server.cluster().namespaces("team in (a,b)") == ["a", "b", "c", "d"]
+    assert server.writer().namespaces("team in (a,b)") == ["a", "b", "c", "d"]
 
     requests = server.standin.requests
     assert [request.method for request in requests] == ["GET"] * 3
@@ -155,7 +188,7 @@ def test_a_list_asks_for_metadata_in_pages_of_500(serve: Serve) -> None:
 def test_a_list_that_expires_between_pages_starts_anew(serve: Serve) -> None:
     server = serve(page("old", token="t1"), status(410, reason="Expired"), page("new", token="t2"), page("other"))
 
-    assert server.cluster().namespaces("") == ["new", "other"]
+    assert server.writer().namespaces("") == ["new", "other"]
     assert "continue" not in server.standin.requests[2].path
 
 
@@ -164,7 +197,7 @@ def test_a_list_that_expires_again_and_again_is_an_error(serve: Serve) -> None:
     server = serve(*expiring * 3)
 
     with pytest.raises(UnexpectedAnswer, match="let a list of namespaces expire 3 times"):
-        server.cluster().namespaces("")
+        server.writer().namespaces("")
 
     assert len(server.standin.requests) == 6
 
@@ -172,11 +205,11 @@ def test_a_list_that_expires_again_and_again_is_an_error(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("reply", "error", "message", "tries"),
     [
-        (status(400, reason="BadRequest"), SettingsError, "NAMESPACE_SELECTOR: the API server does not under", 1),
+        (status(400, reason="BadRequest"), InputError, "namespaces.selector: the API server does not under", 1),
         (status(401), Unauthorized, "does not accept the function's role (401); create its access entry", 2),
         (Reply(401, b"<html>"), Unauthorized, "with the Kubernetes group eks-upsert", 2),
-        (status(403), ListForbidden, "lets it not list namespaces (403); apply rbac/refresher.yaml", 1),
-        (Reply(403, b"<html>"), ListForbidden, "lets it not list namespaces (403)", 1),
+        (status(403), ListForbidden, "does not let it list namespaces (403); apply rbac/refresher.yaml", 1),
+        (Reply(403, b"<html>"), ListForbidden, "does not let it list namespaces (403)", 1),
         (Reply(404, b"<html>"), UnexpectedAnswer, "answered the list of namespaces with status 404, not with what", 1),
         (Reply(302, headers={"Location": "https://login.example"}), UnexpectedAnswer, "with status 302, not with", 1),
         (Reply(200, b"<html>"), UnexpectedAnswer, "answered the list of namespaces with status 200, not with", TRIES),
@@ -189,14 +222,14 @@ def test_a_list_that_fails_says_what_to_do(
     server = serve(reply)
 
     with pytest.raises(error) as stopped:
-        server.cluster().namespaces("")
+        server.writer().namespaces("")
 
     assert type(stopped.value) is error
     assert message in str(stopped.value)
     assert len(server.standin.requests) == tries
-    if error is not SettingsError:
+    if error is not InputError:
         assert server.standin.url in str(stopped.value)
-        assert "No namespace was touched" in str(stopped.value)
+        assert "Nothing was written" in str(stopped.value)
 
 
 @pytest.mark.parametrize(
@@ -214,10 +247,10 @@ def test_a_list_that_fails_says_what_to_do(
 )
 def test_what_may_pass_is_tried_again_until_it_passes(serve: Serve, reply: Reply) -> None:
     server = serve(reply, reply, APPLIED)
-    cluster = server.cluster()
+    writer = server.writer()
 
-    assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False).succeeded
-    assert len(server.standin.requests) == cluster.requests == 3
+    assert apply(writer).value
+    assert len(server.standin.requests) == writer.requests == 3
     assert len({request.body for request in server.standin.requests}) == 1
 
 
@@ -251,7 +284,7 @@ def test_the_servers_patience_is_waited_for(serve: Serve) -> None:
     server = serve(Reply(429, status(429).content(), {"Retry-After": "1"}), APPLIED)
     began = time.monotonic()
 
-    assert server.apply().succeeded
+    assert server.apply().value
     assert 1.0 <= time.monotonic() - began < 5.0
 
 
@@ -266,12 +299,12 @@ def test_a_wait_longer_than_the_time_left_is_not_begun(serve: Serve) -> None:
 
 def test_without_time_nothing_is_sent(serve: Serve) -> None:
     server = serve(APPLIED)
-    cluster = server.cluster(remaining=lambda: 9.9)
+    writer = server.writer(remaining=lambda: 9.9)
 
-    assert not cluster.may_start()
-    assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False) == Answer(0, trouble="no-time")
+    assert not writer.may_start()
+    assert apply(writer) == Answer(0, trouble="no-time")
     with pytest.raises(ClusterUnreachable, match=r"time was nearly over before .* raise Timeout"):
-        cluster.namespaces("")
+        writer.namespaces("")
     assert server.standin.requests == []
 
 
@@ -286,25 +319,26 @@ class Numbered:
         return Sensitive(f"token-{self.signed}")
 
 
-def cluster_with(server: Server, certificate: ServingCertificate, sign: Numbered) -> Cluster:
+def writer_with(server: Server, certificate: ServingCertificate, sign: Numbered) -> Writer:
     access = ClusterAccess(server.standin.url, certificate.ca_pem)
-    return Cluster(access, BearerTokens(sign), concurrency=8, remaining=lambda: 300.0)
+    api = Api(access, BearerTokens(sign), REFRESHER, concurrency=8, remaining=lambda: 300.0)
+    return Writer(api, is_patient=True)
 
 
 def test_a_refused_token_is_renewed_once_for_all_workers(serve: Serve, certificate: ServingCertificate) -> None:
     def answer(request: Request) -> Reply:
-        return APPLIED if request.headers["Authorization"] == "Bearer token-2" else status(401)
+        return written_as_asked(request) if request.headers["Authorization"] == "Bearer token-2" else status(401)
 
     server, sign = serve(answer=answer), Numbered()
-    cluster = cluster_with(server, certificate, sign)
+    writer = writer_with(server, certificate, sign)
 
-    def work(number: int) -> Answer:
-        return cluster.apply(f"team-{number}", SECRET, MANIFEST, force=False, dry_run=False)
+    def work(number: int) -> Answer[Written]:
+        return apply(writer, f"team-{number}")
 
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(work, range(40)))
 
-    assert all(answer.succeeded for answer in results)
+    assert all(answer.value for answer in results)
     assert sign.signed == 2
 
 
@@ -312,13 +346,95 @@ def test_an_identity_that_is_refused_is_not_tried_for_every_namespace(
     serve: Serve, certificate: ServingCertificate
 ) -> None:
     server, sign = serve(status(401)), Numbered()
-    cluster = cluster_with(server, certificate, sign)
+    writer = writer_with(server, certificate, sign)
 
-    results = [cluster.apply(f"team-{n}", SECRET, MANIFEST, force=False, dry_run=False) for n in range(20)]
+    results = [apply(writer, f"team-{n}") for n in range(20)]
 
     assert {answer.status for answer in results} == {401}
     assert sign.signed == 2
-    assert len(server.standin.requests) == cluster.requests <= 3
+    assert len(server.standin.requests) == writer.requests <= 3
+
+
+@pytest.mark.parametrize(
+    "wrong", [written("team-b"), written(name="another"), written(namespace=None), written(uid=""), Reply(200, b"{}")]
+)
+def test_an_answer_about_another_object_proves_nothing_and_ends_its_connection(serve: Serve, wrong: Reply) -> None:
+    server = serve(wrong, APPLIED)
+    writer = Writer(server.writer(concurrency=1).api)
+
+    assert apply(writer) == Answer(200, trouble="unreadable")
+    assert apply(writer).value == Written("u-1", "7")
+    clients = [request.client for request in server.standin.requests]
+    assert clients[0] != clients[1]
+
+
+@pytest.mark.parametrize("interim", [101, 102, 103, 199])
+def test_after_an_interim_answer_the_connection_is_not_used_again(
+    certificate: ServingCertificate, interim: int
+) -> None:
+    """Each real answer comes after an interim one: out of step, it would be read as that to the next request."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    asked: list[str] = []
+
+    def talk(connection: ssl.SSLSocket) -> None:
+        with closing(connection):
+            while head := read_head(connection):
+                namespace = head.split("/")[4]
+                asked.append(namespace)
+                body = written(namespace).content()
+                ending = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+                connection.sendall(f"HTTP/1.1 {interim} Early\r\n\r\n".encode() + ending)
+
+    with serving(listener, certificate, talk):
+        writer = Writer(connect(f"https://127.0.0.1:{listener.getsockname()[1]}", certificate.ca_pem, concurrency=1))
+        found = [apply(writer, namespace) for namespace in ("team-a", "team-b", "team-c")]
+
+    assert found == [Answer(0, trouble="connection")] * 3
+    assert asked == ["team-a", "team-b", "team-c"]
+
+
+def read_head(connection: ssl.SSLSocket) -> str:
+    """Return the head of a request that has MANIFEST as its body."""
+    received = b""
+    while MANIFEST.reveal() not in received:
+        try:
+            piece = connection.recv(65536)
+        except OSError:
+            return ""
+        if not piece:
+            return ""
+        received += piece
+    return received.decode()
+
+
+@contextmanager
+def serving(
+    listener: socket.socket, certificate: ServingCertificate, talk: Callable[[ssl.SSLSocket], None]
+) -> Iterator[None]:
+    """Let `talk` have each connection, over TLS."""
+    context = server_tls(certificate)
+    threads: list[threading.Thread] = []
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            thread = threading.Thread(target=talk, args=(context.wrap_socket(connection, server_side=True),))
+            thread.start()
+            threads.append(thread)
+
+    acceptor = threading.Thread(target=accept)
+    acceptor.start()
+    try:
+        yield
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        acceptor.join(10)
+        for thread in threads:
+            thread.join(10)
 
 
 def test_a_redirect_is_not_followed(serve: Serve) -> None:
@@ -331,29 +447,29 @@ def test_a_redirect_is_not_followed(serve: Serve) -> None:
 
 def test_a_body_without_end_is_not_read_to_its_end(serve: Serve) -> None:
     endless = {"Content-Length": str(1 << 40)}
-    server = serve(Reply(400, b"x" * (answers.LONGEST_BODY + 1_000_000), endless), APPLIED)
-    cluster = server.cluster(concurrency=1)
+    server = serve(Reply(400, b"x" * (parsing.LONGEST_BODY + 1_000_000), endless), APPLIED)
+    writer = server.writer(concurrency=1)
 
-    assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False) == Answer(400, trouble="too-long")
-    assert cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False).succeeded
+    assert apply(writer) == Answer(400, trouble="too-long")
+    assert apply(writer).value
 
 
 def test_a_page_that_is_too_long_is_asked_for_in_smaller_ones(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "LONGEST_BODY", 1000)
+    monkeypatch.setattr(parsing, "LONGEST_BODY", 1000)
     fat = {"items": [{"metadata": {"name": "team-a", "annotations": {"a": "x" * 2000}}}], "metadata": {}}
     thin = {"items": [{"metadata": {"name": "team-a"}}], "metadata": {}}
     server = serve(Reply(200, fat), Reply(200, thin))
 
-    assert server.cluster().namespaces("") == ["team-a"]
+    assert server.writer().namespaces("") == ["team-a"]
     assert ["limit=500" in request.path for request in server.standin.requests] == [True, False]
 
 
 def test_connections_are_used_again(serve: Serve) -> None:
-    server = serve(APPLIED)
-    cluster = server.cluster(concurrency=4)
+    server = serve(answer=written_as_asked)
+    writer = server.writer(concurrency=4)
 
-    def work(number: int) -> Answer:
-        return cluster.apply(f"team-{number}", SECRET, MANIFEST, force=False, dry_run=False)
+    def work(number: int) -> Answer[Written]:
+        return apply(writer, f"team-{number}")
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(60)))
@@ -367,10 +483,10 @@ def countdown(seconds: float) -> Callable[[], float]:
     return lambda: end - time.monotonic()
 
 
-def unreached(cluster: Cluster) -> ClusterError:
+def unreached(api: Api) -> ClusterError:
     with pytest.raises(ClusterError) as stopped:
-        cluster.namespaces("")
-    assert "No namespace was touched" in str(stopped.value)
+        list_names(api, "")
+    assert "Nothing was written" in str(stopped.value)
     return stopped.value
 
 
@@ -408,7 +524,7 @@ def test_a_private_endpoint_that_never_answers_is_named_as_a_timeout(certificate
 
 
 def test_an_answer_that_never_comes_is_a_timeout(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kube, "_READ_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(api_module, "_READ_TIMEOUT_SECONDS", 0.2)
     over = threading.Event()
 
     def answer(_: Request) -> Reply:
@@ -448,10 +564,10 @@ def test_what_does_not_speak_tls_is_no_question_of_trust(certificate: ServingCer
 
 def test_a_certificate_of_another_authority_is_not_trusted_and_gets_nothing(serve: Serve) -> None:
     server = serve(APPLIED)
-    cluster = connect(server.standin.url, make_serving_certificate().ca_pem)
+    api = connect(server.standin.url, make_serving_certificate().ca_pem)
 
-    assert type(unreached(cluster)) is ClusterNotTrusted
-    answer = cluster.apply("team-a", SECRET, MANIFEST, force=False, dry_run=False)
+    assert type(unreached(api)) is ClusterNotTrusted
+    answer = apply(Writer(api))
     assert answer == Answer(0, trouble="untrusted")
     assert server.standin.requests == []
 
@@ -494,9 +610,9 @@ def test_the_proxy_variables_are_obeyed(
         for name, value in environment.items():
             monkeypatch.setenv(name, proxy.url if value == "proxy" else value)
         if through_proxy:
-            unreached(server.cluster())
+            unreached(server.writer().api)
         else:
-            assert server.cluster().namespaces("") == ["a"]
+            assert server.writer().namespaces("") == ["a"]
 
     asked = {(request.method, request.path) for request in proxy.requests}
     assert asked == ({("CONNECT", urlsplit(server.standin.url).netloc)} if through_proxy else set())

@@ -1,42 +1,56 @@
-"""A refresh for the namespaces that the audit log names: only these, and nothing at all if there are none."""
+"""A refresh where the audit log says that something is missing: only there, and nothing at all if it is nowhere."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.support.cloudwatch_logs import batch
 from tests.support.fake_cluster import FakeCluster
-from tests.support.refresher import SECRET, Logins, logins, run
-from tests.support.refresher import settings as settings_with
-from tests.unit.test_audit_events import CREATED, DELETED
+from tests.support.objects import pull_object
+from tests.support.refresher import SECRET, login, run
 from upsert import refresh
-from upsert.settings import Request, load
+from upsert.audit_events import Gap
+from upsert.core.objects import Material, Object, Part, Ref, Target
+from upsert.core.reports import RefreshReport
+from upsert.errors import SourceFailed
+from upsert.request import Request
+from upsert.wiring import build
 
-ENVIRONMENT = {"CLUSTER_NAME": "test", "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]'}
+OTHER = pull_object(name="other", parts=(Part("registries[0]", Ref("ecr", (("region", "us-east-1"),))),))
 
 
 class World:
-    """A cluster with namespaces, and how often a login was asked for."""
+    """A cluster with namespaces, and what was read."""
 
     def __init__(self, *names: str) -> None:
         self.cluster = FakeCluster()
         for name in names:
             self.cluster.add(name)
-        self.logins = 0
+        self.read: list[Ref] = []
+        self.unplaced: list[Object] = []
 
-    def _granted(self) -> Logins:
-        self.logins += 1
-        return logins()
+    def _read(self, refs: Collection[Ref]) -> Mapping[Ref, Material | SourceFailed]:
+        self.read += refs
+        return {ref: login() for ref in refs}
 
-    def heal(self, names: Sequence[str], **changes: Any) -> tuple[refresh.Report, list[str]]:
+    def heal(self, gaps: Sequence[str | Gap], *objects: Object, **changes: Any) -> tuple[RefreshReport, list[str]]:
         healed: list[str] = []
         report = refresh.refresh(
-            settings_with(**changes),
-            Request(tuple(names), from_audit_log=True),
-            logins=self._granted,
-            connect=lambda: self.cluster,
-            record=lambda outcome: healed.append(outcome.namespace),
+            Request(
+                Target("test"),
+                objects or (pull_object(**changes),),
+                gaps=tuple(Gap(gap) if isinstance(gap, str) else gap for gap in gaps),
+                is_whole=False,
+            ),
+            refresh.Parts(
+                read=self._read,
+                build=build,
+                connect=lambda: self.cluster,
+                record=lambda outcome: healed.append(outcome.namespace),
+                source_failed=lambda *_: None,
+                unplaced=self.unplaced.append,
+            ),
         )
         return report, sorted(healed)
 
@@ -50,19 +64,20 @@ def test_only_the_named_namespaces_are_asked_for_and_written() -> None:
     assert world.cluster.names_listed == [("team-a", "team-c")]
     assert sorted(world.cluster.calls) == ["apply team-a", "apply team-c", "list"]
     assert SECRET not in world.cluster.contents["team-b"].secrets
-    assert (report.applied, report.created, world.logins) == (2, 2, 1)
+    assert (report.applied, report.created, len(world.read)) == (2, 2, 1)
 
 
 def test_it_is_no_refresh_of_every_namespace() -> None:
-    assert World("team-a").heal(["team-a"])[0].every_namespace is False
+    assert World("team-a").heal(["team-a"])[0].is_whole is False
+    assert World().heal([])[0].is_whole is False
 
 
 @pytest.mark.parametrize(
     ("names", "changes"),
     [
         ([], {}),
-        (["kube-system"], {"exclude_namespaces": ("kube-*",)}),
-        (["ops"], {"include_namespaces": ("team-*",)}),
+        (["kube-system"], {"exclude": ("kube-*",)}),
+        (["ops"], {"include": ("team-*",)}),
     ],
 )
 def test_with_nothing_to_do_nothing_is_called(names: list[str], changes: dict[str, Any]) -> None:
@@ -70,26 +85,27 @@ def test_with_nothing_to_do_nothing_is_called(names: list[str], changes: dict[st
 
     report, healed = world.heal(names, **changes)
 
-    assert (healed, world.cluster.calls, world.logins) == ([], [], 0)
-    assert (report.applied, report.skipped, report.api_requests, report.token_expires_at) == (0, 0, 0, None)
-    assert report.error() is None
+    assert (healed, world.cluster.calls, world.read) == ([], [], [])
+    assert (report.applied, report.skipped, report.api_requests, report.expires_at) == (0, 0, 0, None)
+    assert not report.had_work
+    assert report.error(is_by_hand=False) is None
 
 
 def test_a_namespace_that_is_gone_again_is_passed_over() -> None:
     report, healed = World("team-a").heal(["gone", "team-a"])
 
     assert healed == ["team-a"]
-    assert report.error() is None
+    assert report.error(is_by_hand=False) is None
 
 
 def test_a_namespace_that_the_selector_leaves_out_is_passed_over() -> None:
     world = World("team-a")
     world.cluster.add("team-b", env="prod")
 
-    report, healed = world.heal(["team-a", "team-b"], namespace_selector="env=prod")
+    report, healed = world.heal(["team-a", "team-b"], selector="env=prod")
 
     assert healed == ["team-b"]
-    assert report.error() is None
+    assert report.error(is_by_hand=False) is None
 
 
 def test_a_namespace_that_is_going_away_is_skipped() -> None:
@@ -98,7 +114,7 @@ def test_a_namespace_that_is_going_away_is_skipped() -> None:
 
     report, _ = world.heal(["ending"])
 
-    assert (report.applied, report.skipped, report.error()) == (0, 1, None)
+    assert (report.applied, report.skipped, report.error(is_by_hand=False)) == (0, 1, None)
 
 
 def test_more_names_than_fit_into_a_url_are_picked_from_the_whole_list() -> None:
@@ -127,18 +143,49 @@ def test_globs_by_hand_are_matched_with_the_whole_list() -> None:
     assert world.cluster.names_listed == [()]
 
 
-def test_the_event_of_a_subscription_is_read_with_the_name_of_the_secret() -> None:
-    assert load(ENVIRONMENT, batch([CREATED]))[1] == Request(("team-blue",), from_audit_log=True)
-    assert load(ENVIRONMENT, batch([DELETED]))[1] == Request(("team-blue",), from_audit_log=True)
-    assert load({**ENVIRONMENT, "SECRET_NAME": "other"}, batch([DELETED]))[1] == Request((), from_audit_log=True)
+def test_only_what_was_deleted_is_written_again_and_only_its_source_is_read() -> None:
+    world = World("team-a")
+
+    report, _ = world.heal([Gap("team-a", "secret/other")], pull_object(), OTHER)
+
+    assert list(world.cluster.contents["team-a"].secrets) == ["other"]
+    assert world.read == [OTHER.parts[0].ref]
+    assert (report.applied, report.objects) == (1, 1)
 
 
-@pytest.mark.parametrize("event", [{"awslogs": {"data": "?"}}, {"awslogs": None}])
-def test_a_broken_subscription_event_is_an_error_and_no_refresh_of_everything(event: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match=r"event\.awslogs: is not what CloudWatch Logs delivers; expected"):
-        load(ENVIRONMENT, event)
+def test_where_all_secrets_were_deleted_each_is_written_again() -> None:
+    world = World("team-a", "team-b")
+
+    world.heal([Gap("team-a", "secret/"), Gap("team-b", "secret/other")], pull_object(), OTHER)
+
+    there = {name: sorted(place.secrets) for name, place in world.cluster.contents.items()}
+    assert there == {"team-a": [SECRET, "other"], "team-b": ["other"]}
 
 
-def test_a_subscription_event_with_other_keys_is_refused() -> None:
-    with pytest.raises(Exception, match="event: unknown key 'awslogs'"):
-        load(ENVIRONMENT, {**batch([CREATED]), "dry_run": True})
+def test_what_another_kind_of_object_misses_is_not_written() -> None:
+    world = World("team-a")
+
+    report, healed = world.heal([Gap("team-a", "configmap/"), Gap("team-a", f"configmap/{SECRET}")])
+
+    assert (healed, world.cluster.calls, world.read) == ([], [], [])
+    assert not report.had_work
+
+
+def test_a_new_namespace_outside_of_one_objects_scope_is_given_the_others() -> None:
+    world = World("team-a")
+
+    world.heal(["team-a"], pull_object(include=["prod-*"]), replace(OTHER, service_accounts=()))
+
+    assert list(world.cluster.contents["team-a"].secrets) == ["other"]
+    assert world.unplaced == [], "that one namespace is not its own says nothing about an object"
+
+
+def test_where_two_objects_meet_neither_fills_the_gap() -> None:
+    world = World("team-a", "team-b")
+    first, second = pull_object(), pull_object(include=["team-a"])
+
+    report, _ = world.heal(["team-a", "team-b"], first, second)
+
+    assert [(failed.namespace, failed.reason) for failed in report.failures] == [("team-a", "overlap")]
+    assert list(world.cluster.contents["team-a"].secrets) == []
+    assert list(world.cluster.contents["team-b"].secrets) == [SECRET]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from upsert.core.registries import Registry, dns_suffix
-
-ROLE = "arn:aws:iam::210987654321:role/pull"
+from upsert.core.docker_auth import is_ecr
+from upsert.core.registries import dns_suffix, private_host
 
 
 @pytest.mark.parametrize(
@@ -24,18 +23,27 @@ ROLE = "arn:aws:iam::210987654321:role/pull"
 )
 def test_a_regions_partition_gives_the_suffix(region: str, suffix: str) -> None:
     assert dns_suffix(region) == suffix
-    assert Registry("123456789012", region).host == f"123456789012.dkr.ecr.{region}.{suffix}"
+    assert private_host("123456789012", region) == f"123456789012.dkr.ecr.{region}.{suffix}"
 
 
-def test_a_host_of_ones_own_replaces_the_one_made_up() -> None:
-    host = "123456789012.dkr-ecr.eu-central-1.on.aws"
+@pytest.mark.parametrize(
+    "host",
+    [
+        "123456789012.dkr.ecr.eu-central-1.amazonaws.com",
+        "123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn",
+        "123456789012.dkr.ecr-fips.us-east-1.amazonaws.com",
+        "123456789012.dkr-ecr.eu-central-1.on.aws",
+        "123456789012.dkr-ecr-fips.us-gov-west-1.on.aws",
+        "public.ecr.aws",
+        "ecr-public.aws.com",
+    ],
+)
+def test_a_registry_of_ecr_is_known_under_each_of_its_names(host: str) -> None:
+    assert is_ecr(host)
 
-    assert Registry("123456789012", "eu-central-1", custom_host=host).host == host
 
-
-def test_one_token_covers_a_region_as_seen_by_one_identity() -> None:
-    first, second = Registry("111111111111", "eu-central-1"), Registry("222222222222", "eu-central-1")
-
-    assert first.source == second.source == ("eu-central-1", None)
-    assert Registry("111111111111", "eu-west-1").source != first.source
-    assert Registry("111111111111", "eu-central-1", ROLE).source == ("eu-central-1", ROLE)
+@pytest.mark.parametrize(
+    "host", ["quay.io", "ecr.aws", "12345.dkr.ecr.eu-central-1.amazonaws.com", "public.ecr.aws.io"]
+)
+def test_other_registries_are_none_of_ecrs(host: str) -> None:
+    assert not is_ecr(host)

@@ -5,12 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.support.template import Stack
+from tests.support.template import ROOT, Stack
 from upsert import errors
 
-ROOT = Path(__file__).parents[2]
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
 SECTIONS = re.findall(r"^## (.*)$", RUNBOOK, re.MULTILINE)
 STACK = Stack(ClusterName="demo")
@@ -18,36 +15,72 @@ STACK = Stack(ClusterName="demo")
 # Bases that are never raised themselves.
 BASES = {errors.UpsertError, errors.ClusterError}
 
+RECORD = re.compile(r"[a-z_]+\.[a-z_]+")
 
-def entries(section: str) -> list[str]:
+
+def section(title: str) -> str:
+    return RUNBOOK.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def entries(title: str) -> list[str]:
     """Return the names that have a heading of their own in the section."""
-    text = RUNBOOK.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    return re.findall(r"^### `([^`]+)`$", text, re.MULTILINE)
+    return re.findall(r"^### `([^`]+)`$", section(title), re.MULTILINE)
+
+
+def sources() -> Iterator[ast.Module]:
+    for file in (ROOT / "functions" / "upsert").rglob("*.py"):
+        yield ast.parse(file.read_text())
 
 
 def reasons() -> Iterator[str]:
-    """Yield the reason of every `Failed` that the code makes."""
-    for file in (ROOT / "functions" / "upsert").rglob("*.py"):
-        tree = ast.parse(file.read_text())
+    """Yield every reason that the code gives: to `Failed`, or from a function that tells a reason and its remedy."""
+    for tree in sources():
         constants = {
-            node.targets[0].id: node.value.value
+            target.id: node.value.value
             for node in tree.body
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
         }
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Failed":
-                reason = node.args[1]
-                yield str(reason.value if isinstance(reason, ast.Constant) else constants[reason.id])  # type: ignore[attr-defined]
+            match node:
+                case ast.Call(func=ast.Name(id="Failed"), args=[_, _, ast.Constant(value=str(reason)), *_]):
+                    yield reason
+                case ast.Call(func=ast.Name(id="Failed"), args=[_, _, ast.Name(id=name), *_]) if name in constants:
+                    yield str(constants[name])
+                case ast.FunctionDef(returns=ast.expr() as returns) if ast.unparse(returns) == "tuple[str, str]":
+                    yield from told_by(node)
+
+
+def told_by(function: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(function):
+        match node:
+            case ast.Return(value=ast.Tuple(elts=[ast.Constant(value=str(reason)), _])):
+                yield reason
+
+
+def records() -> Iterator[str]:
+    """Yield the name of every record that the code writes."""
+    for tree in sources():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="info" | "warning" | "error"), args=[ast.Constant(value=str(name)), *_]
+                ):
+                    yield name
+                case ast.Dict():
+                    for key, value in zip(node.keys, node.values, strict=True):
+                        match key, value:
+                            case ast.Constant(value="message"), ast.Constant(value=str(name)):
+                                yield name
 
 
 def leaves(base: type[Exception]) -> set[type[Exception]]:
     return {base, *(leaf for child in base.__subclasses__() for leaf in leaves(child))}
 
 
-def test_every_reason_of_a_failed_namespace_has_its_remedy_and_no_other_does() -> None:
-    assert sorted(entries("Reasons of a failed namespace")) == sorted(set(reasons()))
+def test_every_reason_of_a_failed_object_has_its_remedy_and_no_other_does() -> None:
+    assert sorted(entries("Reasons of a failed object")) == sorted(set(reasons()))
 
 
 def test_every_error_that_a_run_can_end_with_has_its_remedy_and_no_other_does() -> None:
@@ -55,12 +88,27 @@ def test_every_error_that_a_run_can_end_with_has_its_remedy_and_no_other_does() 
     assert sorted(entries("Errors that stop a run")) == sorted(raised)
 
 
+def test_every_record_is_explained_and_no_other_is() -> None:
+    listed = re.findall(r"^\| (`[^|]+`) \|", section("Records"), re.MULTILINE)
+    named = {name for row in listed for name in re.findall(r"`([^`]+)`", row)}
+    # The telemetry puts this name together, of the function's own.
+    stopped = {"refresh.stopped", "adopt.stopped"}
+    assert sorted(named) == sorted({name for name in records() if RECORD.fullmatch(name)} | stopped)
+
+
 def test_every_alarm_names_a_section_that_is_there_and_each_section_has_its_alarm() -> None:
     named = [
         re.findall(r'docs/runbook\.md, section "([^"]+)"', alarm["AlarmDescription"])
         for alarm in STACK.of_type("AWS::CloudWatch::Alarm").values()
     ]
-    assert sorted(named) == sorted([section] for section in SECTIONS if section.startswith("Alarm: "))
+    assert sorted(named) == sorted([title] for title in SECTIONS if title.startswith("Alarm: "))
+
+
+def test_the_alarm_of_a_fleet_has_its_section_with_the_fleets() -> None:
+    fleet = Stack(ClusterName="demo", Fleet="true").of_type("AWS::CloudWatch::Alarm")
+    (alarm,) = [alarm for name, alarm in fleet.items() if name not in STACK.of_type("AWS::CloudWatch::Alarm")]
+    (title,) = re.findall(r'docs/fleets\.md, section "([^"]+)"', alarm["AlarmDescription"])
+    assert f"\n## {title}\n" in (ROOT / "docs" / "fleets.md").read_text()
 
 
 def test_an_alarm_says_what_it_means_what_to_do_and_of_which_cluster_within_what_cloudwatch_allows() -> None:
@@ -71,25 +119,26 @@ def test_an_alarm_says_what_it_means_what_to_do_and_of_which_cluster_within_what
 
 def test_every_saved_query_is_explained() -> None:
     names = [query["Name"].rpartition("/")[2] for query in STACK.of_type("AWS::Logs::QueryDefinition").values()]
-    table = re.findall(r"^\| ([A-Z][^|]*) \|", RUNBOOK.partition("## Questions to the logs")[2], re.MULTILINE)
+    table = re.findall(r"^\| ([A-Z][^|]*) \|", section("Questions to the logs"), re.MULTILINE)
     assert sorted(table) == sorted(names)
 
 
-@pytest.mark.parametrize("document", ["runbook", "architecture", "upgrading"])
-def test_every_link_leads_somewhere(document: str) -> None:
-    folder = ROOT / "docs"
-    text = (folder / f"{document}.md").read_text()
-    for target in re.findall(r"\]\((?!https:)([^)]+)\)", text):
-        file, _, anchor = target.partition("#")
-        linked = folder / file if file else folder / f"{document}.md"
-        assert linked.exists(), target
-        if anchor:
-            headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.MULTILINE)
-            anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-            assert anchor in anchors, target
+def test_every_metric_is_explained_and_no_other_is() -> None:
+    measured = set(re.findall(r'measure\(\s*"(\w+)"', (ROOT / "functions" / "upsert" / "records.py").read_text()))
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == measured
 
 
-def test_every_parameter_that_the_documents_name_is_one_of_the_template() -> None:
-    template = (ROOT / "template.yaml").read_text()
-    for parameter in re.findall(r"`([A-Z][A-Za-z]+)=", RUNBOOK):
-        assert re.search(rf"^  {parameter}:$", template, re.MULTILINE), parameter
+def test_the_command_of_an_emergency_is_the_one_that_the_stack_gives() -> None:
+    (shown,) = re.findall(r"^    (aws lambda invoke .*\n.*)$", RUNBOOK, re.MULTILINE)
+    given = STACK.outputs["RefreshNow"]["Value"]
+    words = re.sub(r"\\\n", " ", shown).replace("REGION", "eu-central-1").replace("FUNCTION", "RefreshFunction").split()
+    assert words == given.split()
+
+
+def test_an_alarm_names_pages_that_are_there() -> None:
+    """Alarms are read in the night: what they name is a file of the repository."""
+    for alarm in STACK.of_type("AWS::CloudWatch::Alarm").values():
+        for file in re.findall(r"docs/[\w.-]+\.md", alarm["AlarmDescription"]):
+            assert Path(ROOT / file).is_file()

@@ -1,21 +1,28 @@
 """ServiceAccounts as the API server lists them, the patch for one, and what an answer to it means."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tests.support.refresher import EXPIRES_AT
-from upsert.core import account_outcomes, answers, service_accounts
-from upsert.core.account_outcomes import AccountPatched
-from upsert.core.answers import Answer
+from tests.support.objects import pull_object
+from upsert.core import account_outcomes, parsing, service_accounts
+from upsert.core.account_outcomes import (
+    AccountCounts,
+    AccountMissing,
+    AccountOutcome,
+    AccountPatched,
+    AccountUnchanged,
+)
+from upsert.core.answers import Answer, Page, Refusal, Written
+from upsert.core.outcomes import Applied, Failed
+from upsert.core.reports import RefreshReport
+from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
-from upsert.errors import NamespacesFailed, ServiceAccountsNotListed, SettingsError
-from upsert.refresh import Report
-from upsert.service_accounts import Counts
-from upsert.settings import load
+from upsert.errors import ObjectsFailed, ServiceAccountsNotListed, SourceFailed
+from upsert.service_accounts import name_secrets
 
-ENVIRONMENT = {"CLUSTER_NAME": "test", "REGISTRIES": '[{"account": "123456789012", "region": "eu-central-1"}]'}
 ACCOUNT = ServiceAccount("team-a", "default", "u-1", "7", ("first", "second"))
 
 
@@ -24,14 +31,22 @@ def item(**changes: Any) -> dict[str, Any]:
     return {"metadata": metadata, "imagePullSecrets": [{"name": "first"}, {"name": "second"}]} | changes
 
 
-def page(*items: Any, **metadata: str) -> Answer:
-    body = json.dumps({"kind": "ServiceAccountList", "metadata": metadata, "items": items}).encode()
-    return answers.read_service_accounts(200, {}, body)
+def read(status: int, body: bytes) -> Answer[Page[ServiceAccount]]:
+    return parsing.answer(service_accounts.parse, status, {}, body)
+
+
+def page(*items: Any, **metadata: str) -> Answer[Page[ServiceAccount]]:
+    return read(200, json.dumps({"kind": "ServiceAccountList", "metadata": metadata, "items": items}).encode())
+
+
+def one_of(*items: Any) -> ServiceAccount:
+    found = page(*items).value
+    assert found
+    return found.items[0]
 
 
 def test_a_page_holds_each_account_with_its_version_and_its_list() -> None:
-    read = page(item(), **{"continue": "next"})
-    assert (read.service_accounts, read.continue_token, read.succeeded) == ((ACCOUNT,), "next", True)
+    assert page(item(), **{"continue": "next"}).value == Page((ACCOUNT,), "next")
 
 
 @pytest.mark.parametrize(
@@ -44,12 +59,12 @@ def test_a_page_holds_each_account_with_its_version_and_its_list() -> None:
     ],
 )
 def test_a_list_may_be_absent_or_odd(given: object, names: tuple[str, ...]) -> None:
-    assert page(item(imagePullSecrets=given)).service_accounts[0].pull_secrets == names
+    assert one_of(item(imagePullSecrets=given)).pull_secrets == names
 
 
 def test_an_account_may_have_dots_in_its_name() -> None:
     metadata = {"name": "my.app", "namespace": "team-a", "uid": "u", "resourceVersion": "1"}
-    assert page(item(metadata=metadata)).service_accounts[0].name == "my.app"
+    assert one_of(item(metadata=metadata)).name == "my.app"
 
 
 @pytest.mark.parametrize(
@@ -71,22 +86,22 @@ def test_what_kubernetes_does_not_send_is_unreadable(broken: object) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{}", b'{"items": null, "metadata": {}}'])
 def test_a_body_that_is_no_list_is_unreadable(body: bytes) -> None:
-    assert answers.read_service_accounts(200, {}, body).trouble == "unreadable"
+    assert read(200, body).trouble == "unreadable"
 
 
 def test_a_refused_list_is_read_as_any_refusal() -> None:
-    assert answers.read_service_accounts(403, {}, b"{}").status == 403
+    assert read(403, b"{}").status == 403
 
 
 def test_the_patch_holds_the_whole_list_and_the_version_that_it_is_for() -> None:
-    assert json.loads(service_accounts.naming(ACCOUNT, "pull")) == {
+    assert json.loads(service_accounts.naming(ACCOUNT, "pull").reveal()) == {
         "metadata": {"uid": "u-1", "resourceVersion": "7"},
         "imagePullSecrets": [{"name": "first"}, {"name": "second"}, {"name": "pull"}],
     }
 
 
 def test_success_carries_the_servers_proof() -> None:
-    assert account_outcomes.patched(ACCOUNT, Answer(200, uid="u-1", resource_version="8")) == AccountPatched(
+    assert account_outcomes.patched(ACCOUNT, 200, Written("u-1", "8")) == AccountPatched(
         "team-a", "default", "u-1", "8", 200
     )
 
@@ -96,16 +111,20 @@ def test_success_carries_the_servers_proof() -> None:
     [
         (Answer(0, trouble="no-time"), "the function's time was nearly over"),
         (Answer(0, trouble="timeout"), "no answer (timeout)"),
-        (Answer(403), "apply rbac/service-accounts.yaml"),
-        (Answer(403, denied_by_webhook=True), "an admission webhook refused it"),
+        (Answer(403), "the group eks-upsert may not patch it (403); apply rbac/refresher.yaml"),
+        (
+            Answer(403, refusal=Refusal(denied_by="admission webhook a.b")),
+            "admission webhook a.b refused it (status 403)",
+        ),
         (Answer(409), "others changed it at each try"),
         (Answer(422), "status 422"),
         (Answer(503), "status 503"),
     ],
 )
-def test_a_failure_names_the_account_and_what_to_do(answer: Answer, clue: str) -> None:
+def test_a_failure_names_the_account_and_what_to_do(answer: Answer[Written], clue: str) -> None:
     failed = account_outcomes.failed(ACCOUNT, answer)
-    assert (failed.namespace, failed.reason, failed.status) == ("team-a", "service-account", answer.status)
+    assert (failed.title, failed.namespace) == ("serviceaccount/default", "team-a")
+    assert (failed.reason, failed.status) == ("service-account", answer.status)
     assert failed.remedy.startswith("the Secret is in place, but the ServiceAccount default does not name it: ")
     assert clue in failed.remedy
 
@@ -114,48 +133,177 @@ def test_a_fault_of_the_function_says_where_it_is() -> None:
     assert "ZeroDivisionError at x:1" in account_outcomes.broken(ACCOUNT, "ZeroDivisionError at x:1").remedy
 
 
-def report(accounts: Counts | None, **changes: Any) -> Report:
-    fields: dict[str, Any] = {
-        "applied": 3,
-        "created": 0,
-        "took_over": 0,
-        "skipped": 0,
-        "failures": accounts.failures if accounts else (),
-        "token_expires_at": EXPIRES_AT,
-        "api_requests": 1,
-        "duration_ms": 1,
-        "every_namespace": True,
-        "dry_run": False,
-        "accounts": accounts,
-    }
-    return Report(**{**fields, **changes})
+def report(accounts: AccountCounts | None, **changes: Any) -> RefreshReport:
+    return RefreshReport(is_whole=True, dry_run=False, applied=3, objects=1, accounts=accounts, **changes)
 
 
-def test_a_namespace_whose_account_failed_is_counted_once_in_the_error() -> None:
-    failed = account_outcomes.failed(ACCOUNT, Answer(403))
-
-    error = report(Counts(failures=(failed, failed))).error()
-
-    assert isinstance(error, NamespacesFailed)
-    assert str(error).startswith("1 of 3 namespaces failed: team-a: service-account, team-a: service-account;")
+FORBIDDEN = account_outcomes.failed(ACCOUNT, Answer[Written](403))
+OTHER_FORBIDDEN = account_outcomes.failed(ServiceAccount("team-a", "builder", "u-2", "7", ()), Answer[Written](403))
 
 
-def test_accounts_that_could_not_be_listed_end_the_run_with_their_own_error() -> None:
+def test_accounts_that_failed_are_named_in_the_error_of_a_run_by_hand_and_of_no_other() -> None:
+    ended = report(AccountCounts(patched=1, failures=(FORBIDDEN, OTHER_FORBIDDEN)))
+
+    error = ended.error(is_by_hand=True)
+
+    assert isinstance(error, ObjectsFailed)
+    assert str(error).startswith(
+        "2 of 6 writes failed: serviceaccount/default in team-a: service-account, serviceaccount/builder in team-a: "
+        "service-account;"
+    )
+    assert ended.error(is_by_hand=False) is None
+
+
+@pytest.mark.parametrize("is_by_hand", [True, False])
+def test_accounts_that_could_not_be_listed_end_the_run_with_their_own_error(is_by_hand: bool) -> None:
     stopped = ServiceAccountsNotListed("403")
-    assert report(Counts(error=stopped)).error() is stopped
-    assert report(Counts(patched=1)).error() is None
-    assert report(None).error() is None
+
+    assert report(AccountCounts(error=stopped)).error(is_by_hand=is_by_hand) is stopped
+    assert report(AccountCounts(patched=1)).error(is_by_hand=is_by_hand) is None
+    assert report(None).error(is_by_hand=is_by_hand) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [("", ()), ("  ", ()), ("default", ("default",)), ("default, my.app ,default", ("default", "my.app"))],
-)
-def test_the_setting_is_a_list_of_names(text: str, names: tuple[str, ...]) -> None:
-    assert load({**ENVIRONMENT, "SERVICE_ACCOUNTS": text}, {})[0].service_accounts == names
+def test_a_source_that_failed_is_the_error_that_a_run_ends_with() -> None:
+    why = SourceFailed("gone")
+
+    ended = report(
+        AccountCounts(error=ServiceAccountsNotListed("403")), not_made=(("secret/a", why), ("secret/b", why))
+    )
+
+    assert str(ended.error(is_by_hand=False)) == "gone"
 
 
-@pytest.mark.parametrize("text", [",", "default,", "*", "Default", "a b", "-a", "a/b", "a" * 254])
-def test_a_name_that_can_be_none_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"SERVICE_ACCOUNTS: .* is no name of a ServiceAccount"):
-        load({**ENVIRONMENT, "SERVICE_ACCOUNTS": text}, {})
+class Accounts:
+    """The ServiceAccounts of a cluster; `answers` may give what a patch gets in turn, `late` appear at a later look."""
+
+    concurrency = 2
+
+    def __init__(self, *accounts: ServiceAccount) -> None:
+        self.accounts = {(account.namespace, account.name): account for account in accounts}
+        self.late: list[ServiceAccount] = []
+        self.answers: list[Answer[Written]] = []
+        self.listed_in: list[tuple[str, ...]] = []
+        self.patches: list[dict[str, Any]] = []
+        self.time_is_up = False
+
+    def may_start(self) -> bool:
+        return not self.time_is_up
+
+    def listed(self, name: str, namespaces: Sequence[str] = ()) -> list[ServiceAccount]:
+        self.listed_in.append(tuple(namespaces))
+        return [one for one in self.accounts.values() if one.name == name and one.namespace in (namespaces or ALL)]
+
+    def patch(self, account: ServiceAccount, patch: Sensitive[bytes], *, dry_run: bool) -> Answer[Written]:
+        self.patches.append(json.loads(patch.reveal()) | {"dry_run": dry_run, "namespace": account.namespace})
+        return self.answers.pop(0) if self.answers else Answer(200, value=Written(account.uid, "8"))
+
+    def pause(self, _seconds: float) -> None:
+        self.accounts |= {(account.namespace, account.name): account for account in self.late}
+
+
+ALL = tuple(f"team-{letter}" for letter in "abcdefgh")
+
+
+def account(namespace: str, name: str = "default", *names: str) -> ServiceAccount:
+    return ServiceAccount(namespace, name, f"uid-{namespace}", "7", names)
+
+
+def applied(namespace: str, change: str = "updated") -> Applied:
+    return Applied("secret/aws-ecr-token", namespace, "u-1", "1", change, (), 200, 1)
+
+
+def named(
+    store: Accounts, *there: Applied, accounts: tuple[str, ...] = ("default",), dry_run: bool = False
+) -> tuple[AccountCounts, list[AccountOutcome]]:
+    outcomes: list[AccountOutcome] = []
+    counts = name_secrets(
+        store,
+        {pull_object(service_accounts=accounts): there},
+        dry_run=dry_run,
+        record=outcomes.append,
+        pause=store.pause,
+    )
+    return counts, outcomes
+
+
+def test_each_account_of_a_namespace_with_the_secret_names_it_once() -> None:
+    store = Accounts(account("team-a"), account("team-b", "default", "aws-ecr-token"), account("team-c"))
+
+    counts, outcomes = named(store, applied("team-a"), applied("team-b"))
+
+    assert (counts.patched, counts.unchanged, counts.missing, counts.failures) == (1, 1, 0, ())
+    assert set(outcomes) == {
+        AccountPatched("team-a", "default", "uid-team-a", "8", 200),
+        AccountUnchanged("team-b", "default"),
+    }
+    assert [patch["imagePullSecrets"] for patch in store.patches] == [[{"name": "aws-ecr-token"}]]
+    assert store.listed_in == [("team-a", "team-b")]
+
+
+def test_two_secrets_each_have_their_own_accounts() -> None:
+    store = Accounts(account("team-a"), account("team-a", "builder"))
+    one, two = pull_object(service_accounts=("default",)), pull_object(name="two", service_accounts=("builder",))
+
+    counts = name_secrets(
+        store, {one: [applied("team-a")], two: [applied("team-a")]}, dry_run=False, record=lambda _: None
+    )
+
+    assert counts.patched == 2
+    assert [patch["imagePullSecrets"] for patch in store.patches] == [[{"name": "aws-ecr-token"}], [{"name": "two"}]]
+
+
+def test_a_secret_that_names_no_account_asks_for_none() -> None:
+    store = Accounts(account("team-a"))
+
+    counts, _ = named(store, applied("team-a"), accounts=())
+
+    assert counts == AccountCounts()
+    assert store.listed_in == []
+
+
+def test_where_there_is_none_it_is_missing_and_no_failure() -> None:
+    counts, outcomes = named(Accounts(), applied("team-a"))
+
+    assert (counts.missing, counts.failures) == (1, ())
+    assert outcomes == [AccountMissing("team-a", "default")]
+
+
+def test_the_account_of_a_new_namespace_is_waited_for() -> None:
+    store = Accounts()
+    store.late = [account("team-a")]
+
+    counts, _ = named(store, applied("team-a", "created"))
+
+    assert counts.patched == 1
+
+
+def test_an_account_that_changes_meanwhile_is_read_anew_and_tried_again() -> None:
+    store = Accounts(account("team-a"))
+    store.answers = [Answer(409), Answer(409)]
+
+    counts, _ = named(store, applied("team-a"))
+
+    assert counts.patched == 1
+    assert len(store.patches) == 3
+
+
+def test_without_time_an_account_is_left_as_it_is_and_says_so() -> None:
+    store = Accounts(account("team-a"))
+    store.time_is_up = True
+
+    counts, outcomes = named(store, applied("team-a"))
+
+    assert store.patches == []
+    (failed,) = outcomes
+    assert isinstance(failed, Failed)
+    assert "the function's time was nearly over" in failed.remedy
+    assert counts.failures == (failed,)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_dry_run_is_passed_on(dry_run: bool) -> None:
+    store = Accounts(account("team-a"))
+
+    named(store, applied("team-a"), dry_run=dry_run)
+
+    assert [patch["dry_run"] for patch in store.patches] == [dry_run]

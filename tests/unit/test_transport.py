@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.certificates import make_serving_certificate
-from upsert.adapters import transport
 from upsert.errors import ClusterNotTrusted
+from upsert.kube import transport
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 ENDPOINT = "https://cluster.example:8443"
@@ -30,7 +30,7 @@ def test_no_more_of_the_client_is_imported_than_its_transport() -> None:
         "    def find_spec(self, name, path, target=None):",
         "        seen.add(name)",
         "sys.meta_path.insert(0, Spy())",
-        "from upsert.adapters import transport",
+        "from upsert.kube import transport",
         "found = sorted(name.removeprefix('kubernetes.client.') for name in seen if name.startswith('kubernetes.'))",
         "assert found == ['configuration', 'exceptions', 'kubernetes.client', 'rest'], found",
         "assert not [name for name in sys.modules if name.startswith('kubernetes')]",
@@ -39,7 +39,7 @@ def test_no_more_of_the_client_is_imported_than_its_transport() -> None:
 
 def test_the_whole_client_can_be_imported_afterwards() -> None:
     run(
-        "from upsert.adapters import transport",
+        "from upsert.kube import transport",
         "import kubernetes",
         "from kubernetes import client, config",
         "assert kubernetes.client is client is sys.modules['kubernetes.client']",
@@ -51,7 +51,7 @@ def test_the_whole_client_can_be_imported_afterwards() -> None:
 def test_a_client_that_was_imported_before_is_left_as_it_is() -> None:
     run(
         "from kubernetes import client",
-        "from upsert.adapters import transport",
+        "from upsert.kube import transport",
         "assert transport._RESTClientObject is client.rest.RESTClientObject",
         "assert sys.modules['kubernetes.client'] is client and client.CoreV1Api",
     )
@@ -66,7 +66,7 @@ def test_a_client_that_cannot_be_imported_so_says_why_and_leaves_nothing_behind(
 
     run(
         "try:",
-        "    from upsert.adapters import transport",
+        "    from upsert.kube import transport",
         "except ImportError as error:",
         "    assert 'SHARED' in str(error)",
         "else:",

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from upsert.core.answers import Answer
+from upsert.core.answers import Answer, Written
+from upsert.core.identity import REFRESHER
 from upsert.core.outcomes import Failed
 from upsert.core.service_accounts import ServiceAccount
+from upsert.errors import UpsertError
 
 REASON = "service-account"
 
@@ -39,46 +41,62 @@ class AccountMissing:
 type AccountOutcome = AccountPatched | AccountUnchanged | AccountMissing | Failed
 
 
-def patched(account: ServiceAccount, answer: Answer) -> AccountPatched:
+@dataclass(frozen=True, slots=True)
+class AccountCounts:
+    """What became of the ServiceAccounts; `error` says why some could not even be listed, if so."""
+
+    patched: int = 0
+    unchanged: int = 0
+    missing: int = 0
+    failures: tuple[Failed, ...] = ()
+    error: UpsertError | None = None
+
+    @property
+    def looked_at(self) -> int:
+        """Return how many ServiceAccounts there were."""
+        return self.patched + self.unchanged + len(self.failures)
+
+
+def patched(account: ServiceAccount, status: int, written: Written) -> AccountPatched:
     """Return the outcome of an answer that succeeded."""
-    return AccountPatched(account.namespace, account.name, answer.uid, answer.resource_version, answer.status)
+    return AccountPatched(account.namespace, account.name, written.uid, written.resource_version, status)
 
 
-def failed(account: ServiceAccount, answer: Answer) -> Failed:
+def failed[T](account: ServiceAccount, answer: Answer[T]) -> Failed:
     """Return the outcome of an answer that did not succeed, with what its owner can do."""
-    return Failed(account.namespace, REASON, answer.status, f"{_in_place(account)}: {_why(answer)}")
+    return _failed(account, answer.status, _why(answer))
 
 
 def deadline(account: ServiceAccount) -> Failed:
     """Return the outcome of a ServiceAccount for which no time was left; nothing was written to it."""
-    return Failed(account.namespace, REASON, 0, f"{_in_place(account)}: {_NO_TIME}")
+    return _failed(account, 0, _NO_TIME)
 
 
 def broken(account: ServiceAccount, fault: str) -> Failed:
     """Return the outcome when this function itself failed; `fault` says at which of its lines."""
-    text = f"{_in_place(account)}: {fault}, a fault of this function; please report it with this line"
-    return Failed(account.namespace, REASON, 0, text)
+    return _failed(account, 0, f"{fault}, a fault of this function; please report it with this line")
 
 
-def _in_place(account: ServiceAccount) -> str:
-    return f"the Secret is in place, but the ServiceAccount {account.name} does not name it"
+def _failed(account: ServiceAccount, status: int, why: str) -> Failed:
+    remedy = f"the Secret is in place, but the ServiceAccount {account.name} does not name it: {why}"
+    return Failed(f"serviceaccount/{account.name}", account.namespace, REASON, status, remedy)
 
 
 _NO_TIME = "the function's time was nearly over; the next refresh tries again, or raise Timeout"
 
 
-def _why(answer: Answer) -> str:
+def _why[T](answer: Answer[T]) -> str:
     match answer.status:
         case 0 if answer.trouble == "no-time":
             return _NO_TIME
         case 0:
             return f"no answer ({answer.trouble}); the next refresh tries again"
-        case 403 if answer.denied_by_webhook:
-            return "an admission webhook refused it; ask its owner"
+        case status if answer.refusal.denied_by:
+            return f"{answer.refusal.denied_by} refused it (status {status}); ask its owner"
         case 403:
             return (
-                "the function's group may not patch it (403); apply rbac/service-accounts.yaml with its name "
-                "in resourceNames"
+                f"the group {REFRESHER.group} may not patch it (403); apply {REFRESHER.role} with its name in "
+                "resourceNames"
             )
         case 409:
             return "others changed it at each try (409); the next refresh tries again"

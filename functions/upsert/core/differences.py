@@ -49,7 +49,7 @@ def of_hosts(live: str, new: str) -> tuple[str, ...]:
 def of_texts(live: bytes, new: bytes) -> tuple[str, ...]:
     """Return by what two JSON texts differ that hold the same members, or none if what they hold differs."""
     try:
-        live_value, new_value = docker_config.parse(live), docker_config.parse(new)
+        live_value, new_value = docker_config.parse_object(live), docker_config.parse_object(new)
     except NotADockerConfig:
         return ()
     if live_value != new_value:

@@ -44,7 +44,6 @@ _IMAGE = re.compile(
 _DOCKER_HUB = b"index.docker.io"
 
 # https://docs.aws.amazon.com/general/latest/gr/ecr.html; the suffixes are those of all partitions, held by a test.
-_ECR = re.compile(r"[0-9*]+\.dkr[.-]ecr(-fips)?(\.[a-z0-9*_-]+){2,}")
 _ANY = {"ACCOUNT": re.compile(r"[0-9]{12}|[0-9*]*\*[0-9*]*"), "REGION": re.compile(r"[a-z0-9*_-]+")}
 _SUFFIXES = (
     *("amazonaws.com", "amazonaws.com.cn", "amazonaws.eu"),
@@ -108,7 +107,7 @@ def is_ecr(host: str) -> bool:
     """
     authority = re.split(r"[/?#]", re.sub(r"^[a-z][a-z0-9+.-]*://", "", host.strip().lower()), maxsplit=1)[0]
     name = re.sub(r":[0-9]*$", "", authority.rpartition("@")[2]).rstrip(".")
-    return bool(_ECR.fullmatch(name)) or any(_can_be(name.split("."), ecr.split(".")) for ecr in _ECR_HOSTS)
+    return any(_can_be(name.split("."), ecr.split(".")) for ecr in _ECR_HOSTS)
 
 
 def _can_be(patterns: list[str], labels: list[str]) -> bool:

@@ -12,8 +12,10 @@ from typing import Any, NoReturn
 
 from upsert.core.sensitive import Sensitive
 
-# What an entry says about whom and what it is for.
-_NO_SECRETS = ("username", "email", "serveraddress", "provider")
+DATA_KEY = ".dockerconfigjson"
+
+# The fields that a kubelet reads; it passes over all others, whatever they hold.
+_TEXTS = ("username", "password", "email", "auth")
 
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
@@ -29,19 +31,18 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A registry host as it stands in a docker config, with its fields in their order."""
+    """A registry host as it stands in a docker config, with its fields in their order.
+
+    `others` are the fields that are no texts, which a kubelet passes over: each as its own JSON text.
+    """
 
     host: str
     fields: tuple[tuple[str, Sensitive[str]], ...]
+    others: tuple[tuple[str, Sensitive[str]], ...] = ()
 
     def get(self, name: str) -> Sensitive[str] | None:
         """Return the value of a field, or None if the entry lacks it."""
         return dict(self.fields).get(name)
-
-    @property
-    def credentials(self) -> tuple[Sensitive[str], ...]:
-        """Return the values that nobody may see: all but who it is for."""
-        return tuple(value for name, value in self.fields if name not in _NO_SECRETS)
 
     def with_values_of(self, other: "Entry", names: Iterable[str]) -> "Entry":
         """Return this entry with the values that `other` holds for the named fields; no field is added."""
@@ -79,19 +80,34 @@ def merge(logins: Iterable[Login], extra: Iterable[Entry] = ()) -> tuple[Entry, 
 
 def write(entries: Iterable[Entry]) -> Sensitive[bytes]:
     """Return the bytes of a ``.dockerconfigjson``: compact JSON, equal bytes for equal entries."""
-    auths = {one.host: {name: value.reveal() for name, value in one.fields} for one in entries}
+    auths = {
+        one.host: {name: value.reveal() for name, value in one.fields}
+        | {name: json.loads(value.reveal()) for name, value in one.others}
+        for one in entries
+    }
     return Sensitive(json.dumps({"auths": auths}, separators=(",", ":")).encode())
 
 
-def render(logins: Iterable[Login], extra: Iterable[Entry] = ()) -> Sensitive[bytes]:
-    """Return the bytes of the ``.dockerconfigjson`` for these logins and extra entries."""
-    return write(merge(logins, extra))
+def entries_of(value: Sensitive[bytes]) -> tuple[Entry, ...]:
+    """Return the entries of a docker config that holds nothing else, none for a blank text.
+
+    Raises `NotADockerConfig`.
+    """
+    text = value.reveal()
+    if not text.strip():
+        return ()
+    config = parse(text)
+    if config.others:
+        raise NotADockerConfig("holds more than auths")
+    if any(not one.host or not one.fields for one in config.entries):
+        raise NotADockerConfig("has an entry without host or fields")
+    return config.entries
 
 
-def read(text: bytes) -> DockerConfig:
+def parse(text: bytes) -> DockerConfig:
     """Return what a docker config holds. Raises `NotADockerConfig` if a kubelet, or we, could not read it whole."""
-    document = parse(text)
-    auths = document.get("auths", {})
+    document = parse_object(text)
+    auths = {} if document.get("auths", {}) is None else document.get("auths", {})
     if not isinstance(auths, dict):
         raise NotADockerConfig("auths is no object")
     return DockerConfig(
@@ -100,7 +116,7 @@ def read(text: bytes) -> DockerConfig:
     )
 
 
-def parse(text: bytes) -> dict[str, Any]:
+def parse_object(text: bytes) -> dict[str, Any]:
     """Return the JSON object that `text` is, under the rules of a kubelet's parser, and without a repeated key.
 
     Raises `NotADockerConfig`.
@@ -134,11 +150,17 @@ def basic_auth(username: str, password: str) -> str:
 
 
 def _entry(host: str, fields: object) -> Entry:
+    if fields is None:
+        return Entry(host, ())
     if not isinstance(fields, dict):
         raise NotADockerConfig("an entry of auths is no object")
-    if not all(isinstance(value, str) for value in fields.values()):
+    if not all(isinstance(fields.get(name, ""), str | None) for name in _TEXTS):
         raise NotADockerConfig("a field of an entry is no text")
-    return Entry(host, tuple((name, Sensitive(value)) for name, value in fields.items()))
+    return Entry(
+        host,
+        tuple((name, Sensitive(value)) for name, value in fields.items() if isinstance(value, str)),
+        tuple((name, Sensitive(json.dumps(value))) for name, value in fields.items() if not isinstance(value, str)),
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,34 +1,27 @@
-"""A Secret as it stands in the cluster, and what else there has a say in it.
+"""An object as it stands in the cluster, and what else there has a say in it.
 
 Names are kept only if they have the form of names: a Secret may hold a password in the place of one.
 """
 
 import base64
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from upsert.core.manifest import FIELD_MANAGER, LAST_APPLIED
+from upsert.core import marks
+from upsert.core.identity import FIELD_MANAGER
+from upsert.core.marks import NO_MARKS, Marks, printable
 from upsert.core.sensitive import Sensitive
-
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:/ -]{0,126}[A-Za-z0-9])?")
-_UNPRINTABLE = "<unprintable name>"
-
-_ARGO_CD = "argocd.argoproj.io/"
-_HELM_RELEASE = "meta.helm.sh/release-name"
-_MANAGED_BY = "app.kubernetes.io/managed-by"
-_INSTANCE = "app.kubernetes.io/instance"
 
 
 @dataclass(frozen=True, slots=True)
-class LiveSecret:
-    """One Secret.
+class LiveObject:
+    """One object.
 
-    `managers` are the field managers that own any of its data. `helm_release` and `argo_cd` are empty without their
-    marks. `last_applied` is ``current`` or ``stale`` if kubectl's annotation holds a copy of the data, ``unreadable``
-    if it cannot be told, and empty without the annotation. `ownership` is all of ownerReferences and finalizers.
+    `managers` are the field managers that own any of its data, `blind_managers` those that own it as `stringData`, for
+    which the server reports no conflict. `our_keys` are the keys that our apply owns, None if we never applied it.
+    `ownership` is all of ownerReferences and finalizers.
     """
 
     uid: str
@@ -36,18 +29,22 @@ class LiveSecret:
     type: str
     data: Mapping[str, Sensitive[bytes]]
     immutable: bool = False
+    is_being_deleted: bool = False
     managers: tuple[str, ...] = ()
+    blind_managers: tuple[str, ...] = ()
+    our_keys: frozenset[str] | None = None
     owners: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     ownership: Sensitive[str] = field(default_factory=lambda: Sensitive("[]"))
-    helm_release: str = ""
-    argo_cd: str = ""
-    last_applied: str = ""
+    marks: Marks = NO_MARKS
 
-    @property
-    def is_ours(self) -> bool:
-        """Return whether our field manager owns data in it already."""
-        return FIELD_MANAGER in self.managers
+    def is_ours(self, keys: Collection[str]) -> bool:
+        """Return whether our apply owns those of the keys that are there."""
+        return self.our_keys is not None and self.our_keys.issuperset(self.data.keys() & set(keys))
+
+    def same_content(self, other: "LiveObject") -> bool:
+        """Return whether it is the same object with the same type and values."""
+        return (self.uid, self.data, self.type) == (other.uid, other.data, other.type)
 
     @property
     def other_managers(self) -> tuple[str, ...]:
@@ -63,8 +60,8 @@ class ExternalSecret:
     creation_policy: str
 
 
-def read(document: Mapping[str, Any]) -> LiveSecret:
-    """Return the Secret that the API server's JSON object describes. Raises `ValueError` if it is none."""
+def parse(_status: int, document: Mapping[str, Any]) -> LiveObject:
+    """Return the object that the API server's JSON describes. Raises `ValueError` if it is none."""
     try:
         metadata = document["metadata"]
         data = {
@@ -72,28 +69,37 @@ def read(document: Mapping[str, Any]) -> LiveSecret:
             for key, value in (document.get("data") or {}).items()
         }
         annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
+        fields = metadata.get("managedFields") or []
         owners, finalizers = metadata.get("ownerReferences") or [], metadata.get("finalizers") or []
-        return LiveSecret(
+        return LiveObject(
             uid=metadata["uid"],
             resource_version=metadata["resourceVersion"],
             type=printable(document["type"]),
             data=data,
             immutable=document.get("immutable") is True,
-            managers=tuple(
-                sorted({printable(name) for name in _managers_of_data(metadata.get("managedFields") or [])})
-            ),
+            is_being_deleted=bool(metadata.get("deletionTimestamp")),
+            managers=_managers(fields, "f:data", "f:stringData"),
+            blind_managers=_managers(fields, "f:stringData"),
+            our_keys=_our_keys(fields),
             owners=tuple(f"{printable(owner['kind'])}/{printable(owner['name'])}" for owner in owners),
             finalizers=tuple(printable(name) for name in finalizers),
             ownership=Sensitive(json.dumps([owners, finalizers], sort_keys=True)),
-            helm_release=_helm_release(annotations, labels),
-            argo_cd=_argo_cd(annotations, labels),
-            last_applied=_last_applied(annotations, data),
+            marks=marks.read(annotations, labels, data),
         )
     except (KeyError, TypeError, AttributeError):
-        raise ValueError("not a Secret") from None
+        raise ValueError("not an object with data") from None
 
 
-def read_external_secrets(document: Mapping[str, Any], secret_name: str) -> tuple[ExternalSecret, ...]:
+def parse_of(namespace: str, name: str, status: int, document: Mapping[str, Any]) -> LiveObject:
+    """Return that very object; an answer about another one is no answer to what was asked. Raises `ValueError`."""
+    found = parse(status, document)
+    metadata = document["metadata"]
+    if (metadata.get("namespace"), metadata.get("name")) != (namespace, name):
+        raise ValueError("another object")
+    return found
+
+
+def parse_external_secrets(secret_name: str, _status: int, document: Mapping[str, Any]) -> tuple[ExternalSecret, ...]:
     """Return those of a list of ExternalSecrets that write the Secret of that name."""
     found = []
     for item in document.get("items") or []:
@@ -103,41 +109,24 @@ def read_external_secrets(document: Mapping[str, Any], secret_name: str) -> tupl
     return tuple(sorted(found, key=lambda one: one.name))
 
 
-def printable(name: object) -> str:
-    """Return the name if it has the form of one, else a placeholder."""
-    return name if isinstance(name, str) and _NAME.fullmatch(name) else _UNPRINTABLE
+def _managers(managed_fields: list[dict[str, Any]], *places: str) -> tuple[str, ...]:
+    """Return who owns a key there. One whose keys were all taken over still owns the place itself, written ``.``.
 
-
-def _managers_of_data(managed_fields: list[dict[str, Any]]) -> set[str]:
-    """Return who owns a key of `data`. One whose keys were all taken over still owns `data` itself, written ``.``."""
-    return {
-        entry["manager"]
+    An apply of `stringData` owns that and nothing of `data`, though it writes it.
+    """
+    names = {
+        printable(entry["manager"])
         for entry in managed_fields
-        if any(key.startswith("f:") for key in entry.get("fieldsV1", {}).get("f:data", {}))
+        for place in places
+        if any(key.startswith("f:") for key in entry.get("fieldsV1", {}).get(place, {}))
     }
+    return tuple(sorted(names))
 
 
-def _helm_release(annotations: Mapping[str, str], labels: Mapping[str, str]) -> str:
-    if release := annotations.get(_HELM_RELEASE):
-        return printable(release)
-    return "of unknown name" if labels.get(_MANAGED_BY) == "Helm" else ""
-
-
-def _argo_cd(annotations: Mapping[str, str], labels: Mapping[str, str]) -> str:
-    """Return the mark by which Argo CD tracks it. The label is Argo CD's older way, and Helm charts set it as well."""
-    if any(mark.startswith(_ARGO_CD) for mark in (*annotations, *labels)):
-        return "tracked"
-    return "perhaps tracked" if _INSTANCE in labels and not _helm_release(annotations, labels) else ""
-
-
-def _last_applied(annotations: Mapping[str, str], data: Mapping[str, Sensitive[bytes]]) -> str:
-    copy = annotations.get(LAST_APPLIED)
-    if copy is None:
-        return ""
-    try:
-        document = json.loads(copy)
-        plain = {key: value.encode() for key, value in (document.get("stringData") or {}).items()}
-        copied = {key: base64.b64decode(value) for key, value in (document.get("data") or {}).items()} | plain
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        return "unreadable"
-    return "current" if copied == {key: value.reveal() for key, value in data.items()} else "stale"
+def _our_keys(managed_fields: list[dict[str, Any]]) -> frozenset[str] | None:
+    """Return the keys that our apply owns. An update under our name is another manager to the server."""
+    for entry in managed_fields:
+        if (entry["manager"], entry.get("operation")) == (FIELD_MANAGER, "Apply"):
+            owned = entry.get("fieldsV1", {}).get("f:data", {})
+            return frozenset(key.removeprefix("f:") for key in owned if key.startswith("f:"))
+    return None

@@ -7,7 +7,7 @@ class Names:
     """What one Secret calls its parts; a name that its form does not vouch for is numbered instead."""
 
     _HOST = re.compile(
-        r"(https?://)?(?=[^/]*[.:]|localhost)[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63}){0,8}(:[0-9]{1,5})?"
+        r"(https?://)?(?=[^/]*[.:]|localhost)[A-Za-z0-9*-]{1,63}(\.[A-Za-z0-9*-]{1,63}){0,8}(:[0-9]{1,5})?"
         r"(/[a-z0-9._-]{1,63}){0,8}/?",
         re.IGNORECASE,
     )
@@ -21,7 +21,7 @@ class Names:
     )
 
     def __init__(self) -> None:
-        self._unprintable: dict[str, list[str]] = {}
+        self._unprintable: dict[str, dict[str, int]] = {}
 
     def of_key(self, name: str) -> str:
         """Return the name of a data key."""
@@ -42,7 +42,5 @@ class Names:
     def _placed(self, name: str, what: str, *, known: bool) -> str:
         if known:
             return name
-        earlier = self._unprintable.setdefault(what, [])
-        if name not in earlier:
-            earlier.append(name)
-        return f"<unprintable {what} {earlier.index(name) + 1}>"
+        earlier = self._unprintable.setdefault(what, {})
+        return f"<unprintable {what} {earlier.setdefault(name, len(earlier) + 1)}>"

@@ -1,11 +1,11 @@
-"""The last guard before anything is written: a text that holds part of a known secret is not written.
+"""The last guard before anything is written: the part of a known secret in a text is masked.
 
 Secrets are kept out of texts by `Sensitive` and by reading answers down to codes. This guard is for the day on which
 something new gets around both.
 """
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from upsert.core.sensitive import Sensitive
 
@@ -15,6 +15,10 @@ from upsert.core.sensitive import Sensitive
 _WINDOW = 12
 _LEARNED = 4
 _PROBED = 3
+# Every run of _WINDOW characters holds one of the runs of _GRAM that begin _APART characters from one another.
+_GRAM = 6
+_APART = _WINDOW - _GRAM + 1
+MASK = "***"
 
 
 class Redactor:
@@ -34,9 +38,24 @@ class Redactor:
         """Return whether `text` holds 23 or more characters of a known secret on end."""
         return not self._windows.isdisjoint(map(hash, _windows(text, _PROBED)))
 
+    def masked(self, text: str) -> str:
+        """Return the text with the known parts of secrets in it masked."""
+        hits = [start for start, window in enumerate(_windows(text, 1)) if hash(window) in self._windows]
+        runs: list[tuple[int, int]] = []
+        for start in hits:
+            # Of a secret every fourth window is known, so its ends may lie up to three characters further out.
+            begin, end = max(0, start - _LEARNED + 1), min(len(text), start + _WINDOW + _LEARNED - 1)
+            if runs and begin <= runs[-1][1]:
+                runs[-1] = (runs[-1][0], end)
+            else:
+                runs.append((begin, end))
+        for begin, end in reversed(runs):
+            text = f"{text[:begin]}{MASK}{text[end:]}"
+        return text
 
-def _windows(text: str, step: int) -> Iterator[str]:
-    return (text[start : start + _WINDOW] for start in range(0, len(text) - _WINDOW + 1, step))
+
+def _windows(text: str, step: int, length: int = _WINDOW) -> Iterator[str]:
+    return (text[start : start + length] for start in range(0, len(text) - length + 1, step))
 
 
 def _encodings(value: str) -> list[str]:
@@ -47,10 +66,22 @@ def _encodings(value: str) -> list[str]:
 
 
 def reveals(text: str, secrets: Iterable[Sensitive[str]]) -> bool:
-    """Return whether `text` holds 12 or more characters on end of one of the secrets, plain or in base64.
+    """Return whether a short text holds part of one of the secrets, like `revealing`."""
+    return bool(revealing([text], secrets))
 
-    For a short text and secrets that are not worth learning for a whole run.
+
+def revealing(texts: Collection[str], secrets: Iterable[Sensitive[str]]) -> frozenset[str]:
+    """Return those of the texts that hold 12 or more characters on end of one of the secrets, plain or in base64.
+
+    For short texts and secrets that are not worth learning for a whole run. Takes as long as both are, together.
     """
-    windows = set(_windows(text, 1))
-    forms = (form for secret in secrets for form in (secret.reveal(), *_encodings(secret.reveal())))
-    return any(window in form for form in forms for window in windows)
+    grams = {gram for text in texts for gram in _windows(text, 1, _GRAM)}
+    suspects = {
+        window
+        for secret in secrets
+        for form in (secret.reveal(), *_encodings(secret.reveal()))
+        for place in range(0, len(form) - _GRAM + 1, _APART)
+        if form[place : place + _GRAM] in grams
+        for window in _windows(form[max(0, place + _GRAM - _WINDOW) : place + _WINDOW], 1)
+    }
+    return frozenset(text for text in texts if suspects and not suspects.isdisjoint(_windows(text, 1)))

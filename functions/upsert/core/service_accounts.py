@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from upsert.core import parsing
+from upsert.core.answers import Page
+from upsert.core.sensitive import Sensitive
+
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -26,20 +30,15 @@ class ServiceAccount:
     pull_secrets: tuple[str, ...]
 
 
-def is_name(text: str) -> bool:
-    """Return whether `text` can be the name of a ServiceAccount: a DNS subdomain."""
-    return _NAME.fullmatch(text) is not None
-
-
-def read(document: Mapping[str, Any]) -> tuple[tuple[ServiceAccount, ...], str]:
-    """Return the ServiceAccounts of one page, and the token of the next page or nothing.
+def parse(status: int, document: Mapping[str, Any]) -> Page[ServiceAccount]:
+    """Return the ServiceAccounts on one page of a list.
 
     Raises KeyError, TypeError or ValueError if it is not what Kubernetes sends.
     """
-    return tuple(_read_one(item) for item in document["items"]), document["metadata"].get("continue", "")
+    return parsing.page(status, [_parse_one(item) for item in document["items"]], document)
 
 
-def naming(account: ServiceAccount, secret_name: str) -> bytes:
+def naming(account: ServiceAccount, secret_name: str) -> Sensitive[bytes]:
     """Return the JSON merge patch (RFC 7386) that adds the pull Secret to this very version of the ServiceAccount.
 
     The list is replaced as a whole, by a strategic merge patch too, since Kubernetes takes it for atomic. So the patch
@@ -50,10 +49,10 @@ def naming(account: ServiceAccount, secret_name: str) -> bytes:
         "metadata": {"uid": account.uid, "resourceVersion": account.resource_version},
         "imagePullSecrets": [{"name": name} for name in (*account.pull_secrets, secret_name)],
     }
-    return json.dumps(document, separators=(",", ":")).encode()
+    return Sensitive(json.dumps(document, separators=(",", ":")).encode())
 
 
-def _read_one(item: Mapping[str, Any]) -> ServiceAccount:
+def _parse_one(item: Mapping[str, Any]) -> ServiceAccount:
     metadata = item["metadata"]
     return ServiceAccount(
         _checked(_NAMESPACE, metadata["namespace"]),

@@ -1,1 +1,1 @@
-"""Lambda entry points, one per function: parse, wire, call, emit, raise."""
+"""Lambda entry points, one per function: load, wire, run, tell, raise."""

@@ -1,75 +1,37 @@
-"""The refresh function: on its schedule, or by hand."""
+"""The refresh function: on its schedule, woken, one of a fleet's, or by hand."""
 
 import os
-from functools import partial
 from typing import Any
 
-from upsert import refresh, service_accounts
-from upsert.adapters import aws, ecr, eks, kube
-from upsert.adapters.kube_service_accounts import ServiceAccountCluster
-from upsert.adapters.secretsmanager import KeptSecret
-from upsert.core import extra_registries
-from upsert.core.docker_config import Entry
-from upsert.errors import without_values
-from upsert.settings import load
-from upsert.telemetry import Context, Telemetry, summary
+from upsert import config, wiring
+from upsert.border import without_values
+from upsert.records import Records, summary
+from upsert.refresh import refresh
+from upsert.request import ClustersFor, refresh_request
+from upsert.telemetry import Context, Telemetry
 
 
-def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Refresh the Secret in every selected namespace and return the summary.
+def handler(event: dict[str, Any], context: Context) -> dict[str, Any] | list[str]:
+    """Refresh what the event asks for and return the summary; or return the clusters that an event concerns.
 
-    Raises a `UpsertError` if the run could not go on, or if any namespace failed, so that Lambda's retries, the
-    failure destination and the alarms see it.
+    Raises an `UpsertError` if the run could not go on, if a source failed, or if anything failed and a person waits for
+    the answer.
     """
     with Telemetry(context) as telemetry:
         return _run(event, context, telemetry)
 
 
 @without_values
-def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[str, Any]:
-    settings, request = load(os.environ, event)
-    telemetry.configure(settings, dry_run=request.dry_run)
-    session = aws.session(os.environ.get("AWS_REGION"))
-
-    def logins() -> ecr.Logins:
-        granted = ecr.logins(session, settings.registries)
-        for login in granted.entries:
-            telemetry.conceal(login.password)
-        telemetry.token(granted.expires_at, settings)
-        return granted
-
-    def extra() -> tuple[Entry, ...]:
-        if not settings.extra_registries_secret:
-            return ()
-        entries = extra_registries.read(KeptSecret(session, settings.extra_registries_secret).read())
-        for entry in entries:
-            for credential in entry.credentials:
-                telemetry.conceal(credential)
-        return entries
-
-    def connect() -> ServiceAccountCluster:
-        target = request.cluster
-        return kube.connect(
-            eks.reach(session, target.region, target.role_arn) if target else session,
-            settings.cluster_name,
-            concurrency=settings.concurrency,
-            remaining=lambda: context.get_remaining_time_in_millis() / 1000,
-            conceal=telemetry.conceal,
-            kind=ServiceAccountCluster,
-        )
-
-    report = refresh.refresh(
-        settings,
-        request,
-        logins=logins,
-        extra=extra,
-        connect=connect,
-        record=telemetry.outcome,
-        accounts=partial(
-            service_accounts.name_secret, settings=settings, dry_run=request.dry_run, record=telemetry.account
-        ),
-    )
-    telemetry.completed(report)
-    if error := report.error():
+def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[str, Any] | list[str]:
+    known = config.load(os.environ)
+    request = refresh_request(event, known)
+    if isinstance(request, ClustersFor):
+        return list(request.names)
+    telemetry.configure(level=known.log_level, cluster=request.target.name, dry_run=request.dry_run)
+    surroundings = wiring.Surroundings.of(known, os.environ.get("AWS_REGION"), telemetry, context)
+    records = Records(telemetry)
+    report = refresh(request, wiring.refresh_parts(request, surroundings, records))
+    records.completed(report, known.schedule)
+    if error := report.error(is_by_hand=request.is_by_hand):
         raise error
     return summary(report)

@@ -1,0 +1,158 @@
+"""Makes clusters and objects of the values of a file, and notes everything that is wrong with them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from upsert import kinds, sources
+from upsert.core import namespaces
+from upsert.core.fields import Fields, Grammar, Problem, grammar, shown
+from upsert.core.grammars import (
+    CLUSTER,
+    CLUSTER_GLOB,
+    NAMESPACE_GLOB,
+    OBJECT,
+    REGION,
+    ROLE_ARN,
+    SELECTOR,
+    SERVICE_ACCOUNT,
+)
+from upsert.core.objects import Object, OnConflict, Scope, Target
+from upsert.kinds.kind import Kind
+
+VERSION = 1
+MOST_OBJECTS = 1000
+
+FILE_FIELDS = ("version", "clusters", "objects")
+CLUSTER_FIELDS = ("name", "region", "role_arn")
+OBJECT_FIELDS = ("kind", "type", "name", "namespaces", "service_accounts", "on_conflict", "clusters")
+SCOPE_FIELDS = ("include", "exclude", "selector")
+
+_DEFAULT_KIND, _DEFAULT_TYPE = "Secret", "generic"
+# Only what a kubelet pulls with can stand in a ServiceAccount's imagePullSecrets.
+_PULL_SECRET = "kubernetes.io/dockerconfigjson"  # noqa: S105 - the name of a type
+_EVERYTHING = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsFile:
+    """What a file of objects says. Without clusters it is for the one that the stack is deployed for."""
+
+    clusters: tuple[Target, ...]
+    objects: tuple[Object, ...]
+
+
+def read(value: object, problems: list[Problem]) -> ObjectsFile:
+    """Return the clusters and objects that the values of a file describe, and note every problem."""
+    fields = Fields.of(value, (), problems, "version: 1 and objects")
+    fields.closed(FILE_FIELDS)
+    _check_version(fields)
+    clusters = _clusters(fields)
+    return ObjectsFile(clusters, _objects(fields, clusters))
+
+
+def _check_version(fields: Fields) -> None:
+    version = fields.value.get("version")
+    if type(version) is not int or version != VERSION:
+        found = f"{shown(version)} is wrong" if "version" in fields else "is missing"
+        fields.wrong("version", f"{found}; expected {VERSION}")
+
+
+def _clusters(fields: Fields) -> tuple[Target, ...]:
+    if "clusters" not in fields:
+        return ()
+    found: dict[str, Target] = {}
+    for at in fields.children("clusters", "clusters, such as {name: production}"):
+        at.closed(CLUSTER_FIELDS)
+        name = at.text("name", CLUSTER)
+        region = at.text("region", REGION, required=False)
+        role_arn = at.text("role_arn", ROLE_ARN, required=False)
+        if name in found:
+            at.wrong("name", f"{name!r} is there twice; expected each cluster once")
+        elif name:
+            found[name] = Target(name, region, role_arn)
+    return tuple(found.values())
+
+
+def _objects(fields: Fields, clusters: Sequence[Target]) -> tuple[Object, ...]:
+    given = fields.value.get("objects")
+    if isinstance(given, list) and len(given) > MOST_OBJECTS:
+        fields.wrong("objects", f"a list of {len(given)} is wrong; expected at most {MOST_OBJECTS}")
+        return ()
+    return tuple(_object(at, clusters) for at in fields.children("objects", "objects, each with a name and namespaces"))
+
+
+def _object(at: Fields, clusters: Sequence[Target]) -> Object:
+    kind = _kind(at)
+    rows = (kind,) if kind else kinds.TABLE.values()
+    at.closed(tuple(dict.fromkeys((*OBJECT_FIELDS, *(name for row in rows for name in row.own_fields)))))
+    return Object(
+        name=at.text("name", OBJECT),
+        type=kind.word if kind else "",
+        parts=tuple(kind.parts(at, sources.part)) if kind else (),
+        scope=_scope(at),
+        kind=kind.resource.kind if kind else "",
+        on_conflict=OnConflict(at.text("on_conflict", _one_of(tuple(OnConflict)), default=OnConflict.REFUSE)),
+        service_accounts=_service_accounts(at, kind),
+        clusters=_cluster_globs(at, clusters),
+    )
+
+
+def _kind(at: Fields) -> Kind | None:
+    """Return the row of the table that the object names, or None if it is not to be known."""
+    rows = kinds.TABLE.values()
+    known = tuple(dict.fromkeys(row.resource.kind for row in rows))
+    kind = at.text("kind", _one_of(known), default=_DEFAULT_KIND)
+    if at.value.get("kind", kind) != kind:
+        return None
+    words = tuple(row.word for row in rows if row.resource.kind == kind)
+    default = (
+        _DEFAULT_TYPE if _DEFAULT_TYPE in words else words[0] if kind != _DEFAULT_KIND and len(words) == 1 else None
+    )
+    word = at.text("type", _one_of(words), default=default)
+    return None if "type" in at and word != at.value["type"] else kinds.TABLE.get(word)
+
+
+def _scope(at: Fields) -> Scope:
+    fields = at.child("namespaces", "an object of include, exclude and selector")
+    fields.closed(SCOPE_FIELDS)
+    selector = fields.text("selector", SELECTOR, required=False)
+    include = _distinct(fields.texts("include", NAMESPACE_GLOB))
+    exclude = _distinct(fields.texts("exclude", NAMESPACE_GLOB, may_be_empty=True))
+    if "include" not in fields and "selector" in fields:
+        include = (_EVERYTHING,)
+    elif "include" not in fields:
+        fields.wrong(None, "names neither include nor selector; expected at least one of them")
+    if _EVERYTHING in exclude or (include and not any(_is_left(pattern, exclude) for pattern in include)):
+        fields.wrong("exclude", "leaves nothing of include; expected a namespace that the object goes to")
+    return Scope(include, exclude, selector)
+
+
+def _is_left(pattern: str, exclude: Sequence[str]) -> bool:
+    return pattern not in exclude if not namespaces.is_name(pattern) else not namespaces.is_any(pattern, exclude)
+
+
+def _service_accounts(at: Fields, kind: Kind | None) -> tuple[str, ...]:
+    accounts = _distinct(at.texts("service_accounts", SERVICE_ACCOUNT))
+    if accounts and kind and kind.type != _PULL_SECRET:
+        at.wrong("service_accounts", f"is wrong for {kind.word}; expected it in pull Secrets alone")
+    return accounts
+
+
+def _cluster_globs(at: Fields, clusters: Sequence[Target]) -> tuple[str, ...]:
+    globs = _distinct(at.texts("clusters", CLUSTER_GLOB)) or (_EVERYTHING,)
+    names = [cluster.name for cluster in clusters]
+    for glob in namespaces.unmatched((one for one in globs if one != _EVERYTHING), names):
+        expected = (
+            f"a match for {shown(', '.join(names))}" if names else "none in objects, since the file has no clusters"
+        )
+        at.wrong("clusters", f"{glob!r} is no cluster of the file; expected {expected}")
+    return globs
+
+
+def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _one_of(words: Sequence[str]) -> Grammar:
+    return grammar("|".join(map(re.escape, words)), " or ".join(words))

@@ -1,0 +1,47 @@
+"""Reads and writes files: never too much, never half."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from compiler.loading import MOST_BYTES
+
+COMPILED = "objects.json"
+# The function runs as another user than the one who builds it.
+_FOR_EVERYBODY = 0o644
+
+
+def read(source: Path) -> bytes:
+    """Return a file's bytes, and of a file that is too long no more than shows that. Raises `OSError`."""
+    with source.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def write(text: str, targets: Sequence[Path]) -> tuple[Path, ...]:
+    """Write the text to every target, in a folder as ``objects.json``, and return where it is now.
+
+    A target holds the old text or the new one, whole, at any time, and none is touched before all can be written.
+    Raises `OSError`.
+    """
+    files = tuple(target / COMPILED if target.is_dir() else target for target in targets)
+    with ExitStack() as undo:
+        waiting = [(_beside(file, text, undo), file) for file in files]
+        for new, file in waiting:
+            new.replace(file)
+    return files
+
+
+def _beside(file: Path, text: str, undo: ExitStack) -> Path:
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    undo.callback(_remove, Path(name))
+    with os.fdopen(descriptor, "w", encoding="utf-8") as new:
+        new.write(text)
+    Path(name).chmod(_FOR_EVERYBODY)
+    return Path(name)
+
+
+def _remove(file: Path) -> None:
+    with suppress(FileNotFoundError):
+        file.unlink()

@@ -1,0 +1,175 @@
+"""All that is said about one live object before a refresh writes over it, or it is adopted."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from upsert.core import redaction
+from upsert.core.live import ExternalSecret, LiveObject
+from upsert.core.objects import Desired
+from upsert.core.secrecy import secrets_in
+from upsert.core.sensitive import Sensitive
+from upsert.core.verdicts import Likeness, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """All that is said about one object in one namespace.
+
+    `notes` say what may go wrong after an adoption; `reasons` say why there can be none, and are empty if it can.
+    `withholds` is whether a name in its metadata holds part of a value, so that none of them is to be told.
+    """
+
+    title: str
+    namespace: str
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    live: LiveObject | None = field(default=None, repr=False)
+    withholds: bool = False
+
+    @property
+    def adoptable(self) -> bool:
+        """Return whether the Secret can be adopted and then refreshed without losing anything."""
+        return not self.reasons
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines to print: the keys, sorted, then the notes, then the conclusion."""
+        here = place(self.title, self.namespace)
+        # Of an object that is not there, the line is its own.
+        keys = sorted(f"{here}/{verdict}" if verdict.key else f"{here}{verdict}" for verdict in self.verdicts)
+        notes = [f"{here}: note: {note}" for note in self.notes]
+        return [*keys, *notes, f"{here}: {self.conclusion}"]
+
+    @property
+    def conclusion(self) -> str:
+        """Return ``adoptable``, or ``not adoptable`` with the reasons."""
+        return "adoptable" if self.adoptable else f"not adoptable: {'; '.join(self.reasons)}"
+
+
+def place(title: str, namespace: str) -> str:
+    """Return how lines name an object in a namespace: ``team-a/aws-ecr-token``."""
+    return f"{namespace}/{title.partition('/')[2]}"
+
+
+def check(
+    title: str,
+    namespace: str,
+    live: LiveObject,
+    desired: Desired,
+    compare: Callable[[Mapping[str, Sensitive[bytes]], Desired], tuple[Verdict, ...]],
+    *,
+    external_secrets: Sequence[ExternalSecret] = (),
+    refuses_conflicts: bool = False,
+) -> Check:
+    """Return what a refresh would change in the live Secret.
+
+    `refuses_conflicts` is whether the refresher leaves a Secret alone that another field manager writes.
+    """
+    verdicts = compare(live.data, desired)
+    notes = tuple(_notes(live, external_secrets, refuses_conflicts=refuses_conflicts))
+    revealing = _revealing(verdicts, live.data, *notes, live.type)
+    shown_verdicts = _masked(verdicts, revealing)
+    shown = replace(live, type=_WITHHELD) if live.type in revealing else live
+    return Check(
+        title,
+        namespace,
+        shown_verdicts,
+        notes=tuple(f"a note is {_WITHHELD}" if note in revealing else note for note in notes),
+        reasons=tuple(_reasons(shown, desired, shown_verdicts)),
+        live=live,
+        withholds=not revealing.isdisjoint((*notes, live.type)),
+    )
+
+
+_WITHHELD = "withheld, since a name in it holds part of a value"
+
+
+def masked(verdicts: tuple[Verdict, ...], data: Mapping[str, Sensitive[bytes]]) -> tuple[Verdict, ...]:
+    """Return the verdicts on an object with `data` without the names that hold part of a value."""
+    return _masked(verdicts, _revealing(verdicts, data))
+
+
+def _revealing(verdicts: Iterable[Verdict], data: Mapping[str, Sensitive[bytes]], *more: str) -> frozenset[str]:
+    """Return what of the verdicts' names, and of more texts, holds part of a value."""
+    names = {name for verdict in verdicts for name in (verdict.key, *_parts(verdict.key))}
+    secrets = (secret for value in data.values() for secret in secrets_in(_text(value)))
+    return redaction.revealing({*names, *more}, secrets)
+
+
+def _masked(verdicts: tuple[Verdict, ...], revealing: Collection[str]) -> tuple[Verdict, ...]:
+    """Return the verdicts without the names that hold part of a value: those are numbered instead."""
+    masks: dict[str, str] = {}
+
+    def mask(name: str) -> str:
+        return masks.setdefault(name, f"<withheld name {len(masks) + 1}>") if name in revealing else name
+
+    def key_of(verdict: Verdict) -> str:
+        shown = "/".join(map(mask, _parts(verdict.key)))
+        return mask(verdict.key) if shown in revealing else shown
+
+    return tuple(replace(verdict, key=key_of(verdict)) for verdict in verdicts) if revealing else verdicts
+
+
+def _parts(key: str) -> tuple[str, ...]:
+    """Return the host and the field in the key of a verdict, or the whole of another key."""
+    host, slash, field_name = key.rpartition("/")
+    return (host, field_name) if slash and host and field_name else (key,)
+
+
+def _text(value: Sensitive[bytes]) -> Sensitive[str]:
+    return Sensitive(value.reveal().decode(errors="replace"))
+
+
+def missing(title: str, namespace: str) -> Check:
+    """Return the check of a namespace without the object."""
+    verdict = Verdict("", Likeness.MISSING, loses_nothing=False)
+    return Check(title, namespace, (verdict,), reasons=("missing (the next refresh creates it)",))
+
+
+def _reasons(live: LiveObject, desired: Desired, verdicts: Iterable[Verdict]) -> Iterator[str]:
+    if live.type != desired.type:
+        yield f"type is {live.type}, expected {desired.type}"
+    if live.immutable:
+        yield "immutable"
+    if live.is_being_deleted:
+        yield "being-deleted: it is gone once its finalizers are, and the next refresh creates it anew"
+    lost = [verdict for verdict in verdicts if not verdict.loses_nothing]
+    for likeness, words in ((Likeness.ONLY_IN_LIVE, "only in live"), (Likeness.MISMATCH, "differs")):
+        if keys := sorted(verdict.key for verdict in lost if verdict.likeness is likeness):
+            more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+            yield f"{words}: {', '.join(keys[:_SHOWN])}{more}"
+
+
+_SHOWN = 8
+
+
+def _notes(live: LiveObject, external_secrets: Sequence[ExternalSecret], *, refuses_conflicts: bool) -> Iterator[str]:
+    for owner in live.owners:
+        yield f"owned by {owner}: deleting that deletes this Secret; adopt leaves it so"
+    for finalizer in live.finalizers:
+        yield f"finalizer {finalizer}: adopt leaves it alone"
+    marks = live.marks
+    for tool in marks.tools:
+        keep = f", and delete this Secret once its source leaves it out; to keep it, {tool.keep}" if tool.keep else ""
+        yield f"{tool.called}: {tool.run} may write its own value back{keep}"
+    if marks.managed_by:
+        yield f"labelled as managed by {marks.managed_by}, which may write its own value back, or delete this Secret"
+    if marks.last_applied:
+        yield f"last-applied-configuration holds {_copy(marks.last_applied)}; adopt removes the annotation"
+    for annotation, likeness in marks.copies:
+        yield f"annotation {annotation} holds {_copy(likeness)}; adopt leaves it, so remove it with whoever writes it"
+    if live.other_managers:
+        then = "refuses to write it (on_conflict is refuse)" if refuses_conflicts else "takes it over"
+        yield f"data is managed by {', '.join(live.other_managers)}; the next refresh {then}"
+    if live.blind_managers:
+        yield (
+            f"{', '.join(live.blind_managers)} applies it as stringData, for which no conflict is ever reported: each "
+            "apply writes its own value back; stop that first"
+        )
+    for one in external_secrets:
+        yield f"ExternalSecret {one.name} writes it (creationPolicy {one.creation_policy}): stop that first"
+
+
+def _copy(likeness: str) -> str:
+    return f"{'an' if likeness == 'unreadable' else 'a'} {likeness} copy of the data"

@@ -1,0 +1,68 @@
+"""The documents that are sent: the same bytes for every namespace, since the request's path names that."""
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from upsert.core.objects import Desired
+from upsert.core.sensitive import Sensitive
+
+EXPIRES_AT = "eks-upsert/expires-at"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def desired(desired: Desired) -> Sensitive[bytes]:
+    """Return the apply configuration as JSON (which is YAML too).
+
+    It claims `type`, `data`, and one annotation if the data expires. No labels, so that neither Helm nor Argo CD takes
+    the object for theirs; no ownerReference and no finalizer, so that deleting anything never deletes it.
+    """
+    expires = {"annotations": {EXPIRES_AT: timestamp(desired.expires_at)}} if desired.expires_at else {}
+    return _apply_configuration(desired, desired.data, {"name": desired.name, **expires})
+
+
+def claim(
+    desired: Desired, live: Mapping[str, Sensitive[bytes]], *, uid: str, resource_version: str
+) -> Sensitive[bytes]:
+    """Return the apply configuration that claims, of a live object, the keys that are desired, with its values.
+
+    It holds the object's uid and resourceVersion: the API server refuses it with a 409 once the object has changed,
+    and, since no new object can have that uid, does not create one in the place of one that is gone.
+    """
+    mine = {key: live[key] for key in desired.data if key in live}
+    return _apply_configuration(desired, mine, {"name": desired.name, "uid": uid, "resourceVersion": resource_version})
+
+
+def without_last_applied(uid: str, resource_version: str) -> Sensitive[bytes]:
+    """Return the merge patch (RFC 7386: null removes) that takes kubectl's annotation from this very version.
+
+    kubectl keeps a full copy of an older object there.
+    """
+    metadata = {"uid": uid, "resourceVersion": resource_version, "annotations": {LAST_APPLIED: None}}
+    return _bytes({"metadata": metadata})
+
+
+def timestamp(moment: datetime) -> str:
+    """Return `moment` as Kubernetes writes times: RFC 3339, UTC, whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _apply_configuration(
+    desired: Desired, data: Mapping[str, Sensitive[bytes]], metadata: Mapping[str, Any]
+) -> Sensitive[bytes]:
+    return _bytes(
+        {
+            "apiVersion": desired.resource.api_version,
+            "kind": desired.resource.kind,
+            "metadata": metadata,
+            # Left out, the API server would take it for Opaque, and refuse that of an object of another type.
+            **({"type": desired.type} if desired.type else {}),
+            "data": {key: base64.b64encode(value.reveal()).decode() for key, value in sorted(data.items())},
+        }
+    )
+
+
+def _bytes(document: Mapping[str, Any]) -> Sensitive[bytes]:
+    return Sensitive(json.dumps(document, separators=(",", ":")).encode())

@@ -1,0 +1,43 @@
+"""How names from outside are written."""
+
+from upsert.core.fields import grammar
+
+REGION = grammar(r"[a-z]{2,5}(-[a-z]+)+-[0-9]{1,2}", "a region such as eu-central-1")
+ACCOUNT = grammar(r"[0-9]{12}", "a 12-digit AWS account id, in quotes")
+ROLE_ARN = grammar(
+    r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}",
+    "a role ARN such as arn:aws:iam::111122223333:role/pull",
+)
+HOST = grammar(
+    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?",
+    "a bare host without https:// and path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com",
+)
+# https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
+CLUSTER = grammar(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}", "the name of an EKS cluster")
+CLUSTER_GLOB = grammar(
+    r"[0-9A-Za-z*?][A-Za-z0-9_*?-]{0,99}", "the name of a cluster of the file, or a glob over such names"
+)
+# A DNS subdomain (RFC 1123), which is what the API server takes for the name of most objects.
+OBJECT = grammar(
+    r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*",
+    "an object's name: lower-case letters, digits, - and .",
+)
+OBJECT_GLOB = grammar(
+    r"[a-z0-9*?]([a-z0-9.*?-]{0,251}[a-z0-9*?])?", "the name of an object of the file, or a glob over such names"
+)
+# A DNS label (RFC 1123) in which * stands for any characters and ? for one.
+NAMESPACE_GLOB = grammar(
+    r"[a-z0-9*?]([a-z0-9*?-]{0,61}[a-z0-9*?])?", "a namespace's name or a glob over such names, such as team-*"
+)
+NAMESPACE = grammar(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "a namespace's name")
+SERVICE_ACCOUNT = grammar(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", "a ServiceAccount's name, such as default")
+# The server has the last word on its grammar; here only what can never be right.
+SELECTOR = grammar(r"(?=.*[^ ])[A-Za-z0-9 ,=!()._/-]{1,1024}", "a label selector such as team=a,env in (dev,test)")
+# https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+SECRET_ID = grammar(
+    r"(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:)?[A-Za-z0-9_/+=.@-]{1,519}",
+    "a secret's name in this account and region, or its ARN",
+)
+MEMBER = grammar(r"(?s).{1,256}", "the name of a member of the JSON text that is kept there")
+# https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data
+DATA_KEY = grammar(r"(?!\.$|\.\.)[-._a-zA-Z0-9]{1,253}", "a key of letters, digits, -, _ and .")

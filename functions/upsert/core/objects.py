@@ -1,0 +1,124 @@
+"""What the file of objects says, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from upsert.core.namespaces import is_any
+from upsert.core.resources import Resource
+from upsert.core.sensitive import Sensitive
+
+
+class OnConflict(StrEnum):
+    """What to do about an object that another field manager writes."""
+
+    TAKE_OVER = "take-over"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An EKS cluster to write to: in this region unless another is named, as this function unless a role is."""
+
+    name: str
+    region: str = ""
+    role_arn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The namespaces that an object goes to: globs over their names, exclude wins, and a label selector."""
+
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+    selector: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Where a source has what is wanted of it: the source's name in the table, and the fields that it understands.
+
+    Equal ones are read once.
+    """
+
+    source: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return a field's value, or the default if it was left out."""
+        return dict(self.fields).get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of an object: its place there, such as the key in its data, and where its bytes come from."""
+
+    place: str
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One object of the file. `type` is its kind in the table of kinds; `clusters` are globs over clusters' names."""
+
+    name: str
+    type: str
+    parts: tuple[Part, ...]
+    scope: Scope = Scope()
+    kind: str = "Secret"
+    on_conflict: OnConflict = OnConflict.REFUSE
+    service_accounts: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ("*",)
+
+    @property
+    def title(self) -> str:
+        """Return how records name it, such as ``secret/aws-ecr-token``."""
+        return f"{self.kind.lower()}/{self.name}"
+
+    def is_for(self, cluster: str) -> bool:
+        """Return whether it goes to the cluster of that name."""
+        return is_any(cluster, self.clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a source gave: bytes by key.
+
+    A source of values gives one under ``value``; one of registry logins gives ``server``, ``username`` and
+    ``password``. `rotates` says that each reading gives another value, `expires_at` when it stops being useful.
+    `secrets` are the texts in it that nobody may see.
+    """
+
+    data: Mapping[str, Sensitive[bytes]]
+    rotates: bool = False
+    expires_at: datetime | None = None
+    secrets: tuple[Sensitive[str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """What is to be in the cluster: one API object without a namespace.
+
+    `rotating` names the parts whose value is new each time, in the words of the kind that compares them.
+    """
+
+    resource: Resource
+    name: str
+    type: str
+    data: Mapping[str, Sensitive[bytes]]
+    rotating: frozenset[str] = frozenset()
+    expires_at: datetime | None = None
+    secrets: tuple[Sensitive[str], ...] = ()
+
+
+class BadMaterial(Exception):
+    """What the sources gave makes no object of its kind. The text says which part and why, and quotes nothing."""
+
+
+class NothingYet(BadMaterial):
+    """A source holds nothing yet for the part at `place`."""
+
+    def __init__(self, place: str, text: str) -> None:
+        self.place = place
+        super().__init__(text)

@@ -1,0 +1,76 @@
+"""What a refresh came to, and the error that it has to end with, if any."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from upsert.core.account_outcomes import AccountCounts
+from upsert.core.outcomes import Failed
+from upsert.errors import ClusterNotTrusted, ObjectsFailed, SourceFailed, Unauthorized, UpsertError
+
+_NAMED_IN_ERROR = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What a run came to. Counts are of objects, each in a namespace; `duration_ms` is wall clock.
+
+    `is_whole` is false for a run that was asked for a part by name. `expires_at` is when the first of what was written
+    stops being useful, None if nothing does. `not_made` are the objects whose source failed, with why.
+    """
+
+    is_whole: bool
+    dry_run: bool
+    applied: int = 0
+    created: int = 0
+    took_over: int = 0
+    skipped: int = 0
+    failures: tuple[Failed, ...] = ()
+    not_made: tuple[tuple[str, SourceFailed], ...] = ()
+    objects: int = 0
+    expires_at: datetime | None = None
+    api_requests: int = 0
+    duration_ms: int = 0
+    accounts: AccountCounts | None = None
+
+    @property
+    def had_work(self) -> bool:
+        """Return whether there was anything to do."""
+        return self.objects > 0
+
+    def error(self, *, is_by_hand: bool) -> UpsertError | None:
+        """Return the error that the run has to end with, or None.
+
+        Where only objects failed, a run that nobody waits for ends well: records, metrics and an alarm speak, and
+        trying the whole run again would help none of them.
+        """
+        failures = (*self.failures, *(self.accounts.failures if self.accounts else ()))
+        of = self.applied + self.skipped + len(self.failures) + (self.accounts.looked_at if self.accounts else 0)
+        text = _counted(failures, of)
+        reasons = {failed.reason for failed in failures}
+        if "untrusted" in reasons:
+            return ClusterNotTrusted(
+                "the endpoint began to show a certificate that the cluster's authority did not sign; look for a proxy "
+                f"that opens TLS. {text}"
+            )
+        if "unauthorized" in reasons:
+            return Unauthorized(
+                f"the API server stopped accepting the function's role during the run; check its access entry. {text}"
+            )
+        if self.not_made:
+            return sources_failed(self.not_made)
+        if failures and is_by_hand:
+            return ObjectsFailed(f"{text}; the log has every one with its remedy")
+        return self.accounts.error if self.accounts else None
+
+
+def _counted(failures: Sequence[Failed], of: int) -> str:
+    named = [f"{failed.title} in {failed.namespace}: {failed.reason}" for failed in failures[:_NAMED_IN_ERROR]]
+    more = len(failures) - len(named)
+    count = len({(failed.title, failed.namespace) for failed in failures})
+    return f"{count} of {of} writes failed: {', '.join(named)}" + (f", and {more} more" if more > 0 else "")
+
+
+def sources_failed(not_made: Sequence[tuple[object, SourceFailed]]) -> SourceFailed:
+    """Return one error of all of them; each source is told once."""
+    return SourceFailed("; ".join(dict.fromkeys(str(why) for _, why in not_made)))

@@ -1,0 +1,1 @@
+"""The Kubernetes API server: where it is, how it is reached and paced, and what is asked of it."""

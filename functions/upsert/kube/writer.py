@@ -1,0 +1,68 @@
+"""What a refresh asks of the API server: namespaces listed, objects applied."""
+
+from collections.abc import Sequence
+
+from upsert.core import document
+from upsert.core.answers import Answer, Written
+from upsert.core.identity import Identity
+from upsert.core.sensitive import Sensitive
+from upsert.kube import calls
+from upsert.kube.api import Api
+from upsert.kube.namespaces import list_names
+from upsert.kube.pace import Pace
+
+
+class Writer:
+    """One cluster, for one run. Threads may share it."""
+
+    def __init__(self, api: Api, *, is_patient: bool = False) -> None:
+        """`is_patient` is whether a write waits for its own further tries; else it is one try, of many."""
+        self.api = api
+        self._send = api.send if is_patient else api.try_once
+
+    @property
+    def identity(self) -> Identity:
+        """Return who asks."""
+        return self.api.identity
+
+    @property
+    def concurrency(self) -> int:
+        """Return how many requests may be under way at once."""
+        return self.api.concurrency
+
+    @property
+    def requests(self) -> int:
+        """Return how many requests were sent so far, retries included."""
+        return self.api.requests
+
+    @property
+    def pace(self) -> Pace:
+        """Return what says how many writes may be under way at once."""
+        return self.api.pace
+
+    def time_left(self) -> float:
+        """Return the seconds until nothing more may be started."""
+        return self.api.time_left()
+
+    def may_start(self) -> bool:
+        """Return whether enough of the function's time is left to start on another object."""
+        return self.api.may_start()
+
+    def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:
+        """Return the names of the namespaces that match the label selector, like `list_names`."""
+        return list_names(self.api, selector, names)
+
+    def apply(
+        self, path: str, configuration: Sensitive[bytes], *, force: bool, dry_run: bool = False
+    ) -> Answer[Written]:
+        """Return the answer to one server-side apply."""
+        return self._send(calls.apply(path, configuration, force=force, dry_run=dry_run))
+
+    def claim(self, path: str, configuration: Sensitive[bytes]) -> Answer[Written]:
+        """Return the answer to one unforced apply of a document that names the version that it is for."""
+        return self._send(calls.apply(path, configuration, force=False, is_conditional=True))
+
+    def remove_last_applied(self, path: str, written: Written, *, dry_run: bool = False) -> Answer[Written]:
+        """Return the answer to the removal of kubectl's annotation from this very version of the object."""
+        patch = document.without_last_applied(written.uid, written.resource_version)
+        return self._send(calls.merge(path, patch, dry_run=dry_run))

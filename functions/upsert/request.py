@@ -1,0 +1,229 @@
+"""What an event asks for, checked whole against the file of objects."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from upsert import audit_events
+from upsert.audit_events import Gap
+from upsert.config import Config
+from upsert.core import namespaces
+from upsert.core.fields import Fields, Problem, shown
+from upsert.core.grammars import CLUSTER, NAMESPACE, NAMESPACE_GLOB, OBJECT_GLOB
+from upsert.core.objects import Object, Target
+from upsert.errors import InputError
+
+# A longer answer helps nobody, and an event may hold a million bad names.
+_MOST_PROBLEMS = 20
+_MOST_UNKNOWN = 10
+_MOST_NAMES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be refreshed: objects of the file, in one of its clusters.
+
+    `namespaces` are names or globs, empty for all of an object's; `dry_run` writes nothing. `gaps` are what the audit
+    log names, and none of them means nothing; they may be gone by now, or left out by the file, while what a person
+    names must be there. `is_by_hand` is whether somebody waits for the answer.
+    """
+
+    target: Target
+    objects: tuple[Object, ...]
+    namespaces: tuple[str, ...] = ()
+    dry_run: bool = False
+    gaps: tuple[Gap, ...] | None = None
+    is_by_hand: bool = False
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ClustersFor:
+    """The question which clusters an event concerns, with its answer."""
+
+    names: tuple[str, ...]
+
+
+class Action(StrEnum):
+    """What the adopter is asked to do."""
+
+    CHECK = "check"
+    ADOPT = "adopt"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptRequest:
+    """What the adopter is asked for. `namespaces` are names or globs, empty for all; one name for an import."""
+
+    action: Action
+    target: Target
+    objects: tuple[Object, ...]
+    namespaces: tuple[str, ...] = ()
+
+
+def refresh_request(event: object, config: Config) -> Request | ClustersFor:
+    """Return what the event asks the refresher for. Raises `InputError` that names every bad field at once."""
+    return _checked(lambda problems: _refresh_request(event, config, problems))
+
+
+def adopt_request(event: object, config: Config) -> AdoptRequest:
+    """Return what the event asks the adopter for. Raises `InputError` like `refresh_request`."""
+    return _checked(lambda problems: _adopt_request(event, config, problems))
+
+
+def _checked[R](ask: Callable[[list[Problem]], R]) -> R:
+    problems: list[Problem] = []
+    request = ask(problems)
+    if problems:
+        more = len(problems) - _MOST_PROBLEMS
+        lines = [str(problem) for problem in problems[:_MOST_PROBLEMS]]
+        raise InputError([*lines, f"and {more} more"] if more > 0 else lines)
+    return request
+
+
+_SCHEDULED_SOURCES = ("aws.scheduler", "aws.events")
+_SCHEDULED = ("version", "id", "detail-type", "source", "account", "time", "region", "resources", "detail")
+_BY_HAND = ("objects", "namespaces", "cluster", "dry_run")
+
+
+def _refresh_request(event: object, config: Config, problems: list[Problem]) -> Request | ClustersFor:
+    fields = Fields.of(event, ("event",), problems, "a JSON object, such as {}")
+    if "clusters_for" in fields:
+        fields.closed(("clusters_for",))
+        inner = Fields.of(fields.value["clusters_for"], ("event", "clusters_for"), problems, "an event, such as {}")
+        return ClustersFor(_clusters_of(inner, config))
+    if "event" in fields:
+        fields.closed(("cluster", "event"))
+        inner = Fields.of(fields.value["event"], ("event", "event"), problems, "an event, such as {}")
+        named = _target(inner, config)
+        target = _target(fields, config)
+        if target is None and "cluster" not in fields:
+            fields.wrong("cluster", "is missing; expected the name of a cluster of the file")
+        elif target and named not in (None, target):
+            inner.wrong("cluster", f"is another cluster than {target.name}; expected the same, or none")
+        return _request(inner, config, target or config.own, is_by_hand=False)
+    target = _target(fields, config)
+    if target is None and "cluster" not in fields:
+        fields.wrong(
+            None,
+            f"names no cluster, and this function refreshes one of a fleet at a time; start the state machine "
+            f"{config.state_machine or 'of the fleet'} with this event, or name a cluster",
+        )
+    return _request(fields, config, target or config.own, is_by_hand=True)
+
+
+def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool) -> Request:
+    for_cluster = tuple(one for one in config.objects if one.is_for(target.name))
+    if _is_scheduled(fields):
+        _check_scheduled(fields)
+        return Request(target, for_cluster)
+    if set(fields.value) == {"awslogs"}:
+        gaps = _gaps(fields)
+        concerned = tuple(one for one in for_cluster if any(gap.concerns(one.title) for gap in gaps))
+        return Request(target, concerned, gaps=gaps, is_whole=False)
+    if not for_cluster:
+        fields.wrong("cluster", f"{target.name!r} gets no object of the file; expected a cluster that gets one")
+    fields.closed(_BY_HAND)
+    asked = fields.texts("namespaces", NAMESPACE_GLOB, most=_MOST_NAMES)
+    objects = _objects(fields, for_cluster)
+    return Request(
+        target,
+        objects,
+        asked,
+        dry_run=fields.flag("dry_run"),
+        is_by_hand=is_by_hand,
+        is_whole=not asked and objects == for_cluster,
+    )
+
+
+def _objects(fields: Fields, known: tuple[Object, ...]) -> tuple[Object, ...]:
+    """Return the objects that the event names, all if it names none."""
+    patterns = fields.texts("objects", OBJECT_GLOB, most=_MOST_NAMES)
+    if not patterns:
+        return known
+    for pattern in namespaces.unmatched(patterns, [one.name for one in known]):
+        fields.wrong("objects", f"{pattern!r} is no object of the file for this cluster; expected {_names(known)}")
+    return tuple(one for one in known if namespaces.is_any(one.name, patterns))
+
+
+def _names(objects: tuple[Object, ...]) -> str:
+    return shown(", ".join(sorted({one.name for one in objects})))
+
+
+def _target(fields: Fields, config: Config) -> Target | None:
+    """Return the cluster that the event names, or the one that there is; None if a fleet's is not named."""
+    if "cluster" not in fields:
+        # The audit log that a stack reads is that of its own cluster.
+        return None if config.is_fleet and "awslogs" not in fields else config.own
+    name = fields.text("cluster", CLUSTER)
+    if name and (target := config.target(name)):
+        return target
+    if name:
+        fields.wrong("cluster", f"{name!r} is no cluster of the file; nothing else can be written to")
+    return None
+
+
+def _clusters_of(fields: Fields, config: Config) -> tuple[str, ...]:
+    """Return the names of the clusters that an event concerns: the one that it names, or all that get its objects."""
+    named = _target(fields, config) if "cluster" in fields or "awslogs" in fields else None
+    targets = (named,) if named else config.targets
+    # Each of them will be sent this event, so it is checked whole before the first one. How `objects` is written is the
+    # same for all, whether they are for the cluster is not.
+    fields.texts("objects", OBJECT_GLOB, most=_MOST_NAMES)
+    seen = set(fields.problems)
+    found: list[str] = []
+    for target in targets:
+        if not any(one.is_for(target.name) for one in config.objects):
+            continue
+        attempt: list[Problem] = []
+        request = _request(Fields(fields.value, fields.path, attempt), config, target, is_by_hand=False)
+        new = dict.fromkeys(problem for problem in attempt if problem not in seen)
+        unknown = {problem for problem in new if problem.path[-1] == "objects" and len(targets) > 1}
+        fields.problems.extend(problem for problem in new if problem not in unknown)
+        seen.update(fields.problems)
+        if request.objects and not unknown:
+            found.append(target.name)
+    if not found and "objects" in fields and not fields.problems:
+        fields.wrong("objects", "names no object of the file for any cluster")
+    return tuple(found)
+
+
+def _is_scheduled(fields: Fields) -> bool:
+    return fields.value.get("detail-type") == "Scheduled Event" and fields.value.get("source") in _SCHEDULED_SOURCES
+
+
+def _check_scheduled(fields: Fields) -> None:
+    unknown = [name for name in fields.value if name not in _SCHEDULED]
+    for name in unknown[:_MOST_UNKNOWN]:
+        fields.wrong(None, f"unknown field {shown(name)} in a scheduled event; send it without detail-type")
+    if len(unknown) > _MOST_UNKNOWN:
+        fields.wrong(None, f"{len(unknown) - _MOST_UNKNOWN} more unknown fields in a scheduled event")
+
+
+def _gaps(fields: Fields) -> tuple[Gap, ...]:
+    try:
+        return audit_events.gaps(fields.value["awslogs"])
+    except audit_events.NotABatch as wrong:
+        fields.wrong("awslogs", f"is not what CloudWatch Logs delivers; {wrong}")
+        return ()
+
+
+def _adopt_request(event: object, config: Config, problems: list[Problem]) -> AdoptRequest:
+    fields = Fields.of(event, ("event",), problems, 'a JSON object, such as {"action": "check"}')
+    target = _target(fields, config)
+    if target is None and not problems:
+        fields.wrong("cluster", "is missing; expected the name of a cluster of the file")
+    target = target or config.own
+    given = fields.value.get("action")
+    if given not in tuple(Action):
+        fields.wrong("action", f"{shown(given)} is wrong; expected one of {', '.join(Action)}")
+        return AdoptRequest(Action.CHECK, target, ())
+    action = Action(given)
+    fields.closed(("action", "objects", "cluster", "namespace" if action is Action.IMPORT else "namespaces"))
+    objects = _objects(fields, tuple(one for one in config.objects if one.is_for(target.name)))
+    if action is not Action.IMPORT:
+        return AdoptRequest(action, target, objects, fields.texts("namespaces", NAMESPACE_GLOB, most=_MOST_NAMES))
+    if len(objects) > 1:
+        fields.wrong("objects", f"are {len(objects)} of the file; expected the name of one")
+    return AdoptRequest(action, target, objects, (fields.text("namespace", NAMESPACE),))

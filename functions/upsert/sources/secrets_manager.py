@@ -1,0 +1,123 @@
+"""Values from AWS Secrets Manager."""
+
+import json
+from collections.abc import Collection, Mapping
+from functools import partial
+
+from upsert.core import members
+from upsert.core.fields import Fields
+from upsert.core.grammars import MEMBER, SECRET_ID
+from upsert.core.identity import FIELD_MANAGER
+from upsert.core.objects import Material, Ref
+from upsert.core.secrecy import secrets_in
+from upsert.core.sensitive import Sensitive
+from upsert.errors import AwsError, SourceEmpty, SourceFailed
+from upsert.sources.source import Aws, Reading, Source
+
+_CURRENT, _OUR_STAGE = "AWSCURRENT", f"{FIELD_MANAGER}-import"
+
+
+def _form(at: Fields) -> Mapping[str, str]:
+    at.closed(("secret", "member"))
+    secret = at.text("secret", SECRET_ID, is_secret=True)
+    member = {"member": at.text("member", MEMBER)} if "member" in at else {}
+    return {"secret": secret, **member}
+
+
+def _read(refs: Collection[Ref], aws: Aws) -> Reading:
+    """Return the value of each secret, or of one member of the JSON text in it. Each secret is read once."""
+    values = {secret: _value(secret, aws) for secret in dict.fromkeys(ref.get("secret") for ref in refs)}
+    return {ref: _material(ref, values[ref.get("secret")]) for ref in refs}
+
+
+def fetch(secret: str, aws: Aws) -> tuple[Sensitive[str], str] | None:
+    """Return the current value as text and its version, or None if the secret holds none yet.
+
+    Raises `SourceFailed`.
+    https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+    """
+    try:
+        answer = aws.call("secretsmanager", "get_secret_value", region=region_of(secret), SecretId=secret)
+    except AwsError as error:
+        if error.code == "ResourceNotFoundException" and error.is_about_a_stage:
+            # The secret is there. Its code does not tell that from a secret that is not.
+            return None
+        raise failed(secret, "read", error) from None
+    if answer.get("SecretBinary"):
+        # Somebody's value, though no text: it must not be taken for none, and be written over.
+        raise SourceFailed(f"secret {secret} holds a binary value; expected text")
+    return Sensitive(str(answer.get("SecretString") or "")), str(answer.get("VersionId") or "")
+
+
+def put(secret: str, value: Sensitive[str], aws: Aws, *, over: str) -> bool:
+    """Make `value` the current one if the version `over` still is, or there still is none, and return whether.
+
+    The one before stays as AWSPREVIOUS. A new version under a label of our own, and then a compare-and-swap: the label
+    AWSCURRENT moves only from the version that it is said to be on. Raises `SourceFailed`.
+    https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_UpdateSecretVersionStage.html
+    """
+    call = partial(aws.call, "secretsmanager", region=region_of(secret), SecretId=secret)
+    try:
+        answer = call("put_secret_value", SecretString=value.reveal(), VersionStages=[_OUR_STAGE])
+    except AwsError as error:
+        raise failed(secret, "write", error) from None
+    if _CURRENT in answer.get("VersionStages", ()):
+        # The first version that a secret gets is the current one at once.
+        return True
+    new = str(answer.get("VersionId", ""))
+    old = {"RemoveFromVersionId": over} if over else {}
+    try:
+        call("update_secret_version_stage", VersionStage=_CURRENT, MoveToVersionId=new, **old)
+    except AwsError as error:
+        # Or it did move, and the answer was lost: then the SDK's second try met what the first one did.
+        found = fetch(secret, aws)
+        current = found[1] if found else ""
+        if current == over:
+            raise failed(secret, "move", error) from None
+        return current == new
+    return True
+
+
+def region_of(secret: str) -> str:
+    """Return the region that an ARN names, or nothing for a name: arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME."""
+    return secret.split(":")[3] if secret.startswith("arn:") else ""
+
+
+def failed(secret: str, verb: str, error: AwsError) -> SourceFailed:
+    """Return why a secret could not be read, written, or its current version moved, and what that needs."""
+    word, action = _NEEDS[verb]
+    return SourceFailed(
+        f"cannot {word} secret {secret}: {error.code}. The secret must exist, the function's role needs "
+        f"secretsmanager:{action} on it (parameter ReadableArns; and DecryptableKeyArns if its key is not the "
+        "default), and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager)"
+    )
+
+
+_NEEDS = {
+    "read": ("read", "GetSecretValue"),
+    "write": ("write", "PutSecretValue"),
+    "move": ("write", "UpdateSecretVersionStage"),
+}
+
+
+def _value(secret: str, aws: Aws) -> Sensitive[str] | SourceFailed:
+    try:
+        found = fetch(secret, aws)
+    except SourceFailed as error:
+        return error
+    return found[0] if found else SourceEmpty(f"secret {secret} holds no value yet; put one there")
+
+
+def _material(ref: Ref, value: Sensitive[str] | SourceFailed) -> Material | SourceFailed:
+    if isinstance(value, SourceFailed):
+        return value
+    member = ref.get("member")
+    if member:
+        try:
+            value = members.member(value, member)
+        except members.NoMember as wrong:
+            return SourceFailed(f"secret {ref.get('secret')}: member {json.dumps(member)} {wrong}")
+    return Material({"value": Sensitive(value.reveal().encode(errors="surrogatepass"))}, secrets=secrets_in(value))
+
+
+SECRET = Source("secret", gives_login=False, form=_form, read=_read)

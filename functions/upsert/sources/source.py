@@ -1,0 +1,43 @@
+"""What each source is to the rest: a row of the table."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from upsert.core.fields import Fields
+from upsert.core.objects import Material, Ref
+from upsert.errors import SourceFailed
+
+
+class Aws(Protocol):
+    """The AWS APIs, as far as a source needs them."""
+
+    @property
+    def account(self) -> str:
+        """Return the id of the function's own account."""
+
+    @property
+    def region(self) -> str:
+        """Return the function's own region."""
+
+    def call(
+        self, service: str, operation: str, *, region: str = "", role_arn: str = "", **parameters: object
+    ) -> Mapping[str, Any]:
+        """Return what an operation answers, in a region and as a role if these are given. Raises `AwsError`."""
+
+
+type Reading = Mapping[Ref, Material | SourceFailed]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source of bytes.
+
+    `word` is its name in the file of objects; `gives_login` says whether it gives registry logins, else one value.
+    `form` reads its fields from the file, at build. `read` gives each of the refs its material, or why there is none.
+    """
+
+    word: str
+    gives_login: bool
+    form: Callable[[Fields], Mapping[str, str]]
+    read: Callable[[Collection[Ref], Aws], Reading]

@@ -1,0 +1,90 @@
+"""The composition root: what a refresh is made of, and the one place where secrets are made known to the guard."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from upsert import kinds, sources
+from upsert.aws import Aws
+from upsert.config import Config
+from upsert.core.identity import REFRESHER, Identity
+from upsert.core.objects import Desired, Material, Object, Ref, Target
+from upsert.core.sensitive import Sensitive
+from upsert.errors import AwsError, ClusterAccessDenied, SourceFailed
+from upsert.kube.access import describe
+from upsert.kube.api import Api
+from upsert.kube.bearer import BearerTokens, sign_bearer_token
+from upsert.kube.writer import Writer
+from upsert.records import Records
+from upsert.refresh import Accounts, Parts
+from upsert.request import Request
+from upsert.telemetry import Context, Telemetry
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What both functions are made of: AWS, the guard, and how much time is left in seconds."""
+
+    aws: Aws
+    conceal: Callable[[Sensitive[str]], None]
+    remaining: Callable[[], float]
+
+    @classmethod
+    def of(cls, config: Config, region: str | None, telemetry: Telemetry, context: Context) -> "Surroundings":
+        """Return the surroundings of an invocation in a region."""
+        return cls(
+            Aws(account=config.account, region=region),
+            telemetry.conceal,
+            lambda: context.get_remaining_time_in_millis() / 1000,
+        )
+
+    def read(self, refs: Collection[Ref]) -> Mapping[Ref, Material | SourceFailed]:
+        """Return what the sources give, every secret in it known to the guard."""
+        readings = sources.read(refs, self.aws)
+        for reading in readings.values():
+            if isinstance(reading, Material):
+                for secret in reading.secrets:
+                    self.conceal(secret)
+        return readings
+
+    def connect(self, target: Target, identity: Identity) -> Api:
+        """Return the API server of a cluster. Raises a `ClusterError` if EKS does not tell where it is."""
+
+        def sign() -> Sensitive[str]:
+            token = sign_bearer_token(session, target.name)
+            self.conceal(token)
+            return token
+
+        access = describe(self.aws, target)
+        try:
+            session = self.aws.session(region=target.region, role_arn=target.role_arn)
+        except AwsError as error:
+            raise ClusterAccessDenied(f"cannot assume {target.role_arn} for its cluster: {error.code}") from None
+        return Api(access, BearerTokens(sign), identity, remaining=self.remaining)
+
+
+def build(one: Object, materials: Mapping[str, Material]) -> Desired:
+    """Return the API object of what the sources gave, as its kind has it."""
+    return kinds.TABLE[one.type].build(one, materials)
+
+
+def refresh_parts(request: Request, surroundings: Surroundings, records: Records) -> Parts[Writer]:
+    """Return the parts of a refresh."""
+    names_accounts = any(one.service_accounts for one in request.objects)
+    return Parts(
+        read=surroundings.read,
+        build=build,
+        connect=lambda: Writer(surroundings.connect(request.target, REFRESHER)),
+        record=records.outcome,
+        source_failed=records.source_failed,
+        unplaced=records.unplaced,
+        accounts=partial(_accounts, records) if names_accounts else None,
+    )
+
+
+def _accounts(records: Records, writer: Writer) -> Accounts:
+    # Imported by whoever needs it: most refreshers name no ServiceAccount, and each import is part of the cold start.
+    from upsert.kube.service_accounts import ServiceAccounts  # noqa: PLC0415
+    from upsert.service_accounts import name_secrets  # noqa: PLC0415
+
+    return partial(name_secrets, ServiceAccounts(writer.api), record=records.account)

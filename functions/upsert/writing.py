@@ -1,0 +1,115 @@
+"""What a refresh does with its plan: one PATCH for each object and namespace, and rarely a second and a third one."""
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from upsert.core import document, outcomes
+from upsert.core.answers import Answer, Written
+from upsert.core.identity import Identity
+from upsert.core.objects import Desired, Object, OnConflict
+from upsert.core.outcomes import Outcome
+from upsert.core.planning import Plan
+from upsert.core.remedies import Asked
+from upsert.core.sensitive import Sensitive
+from upsert.rounds import Again, Pace, in_rounds
+
+
+class Writer(Protocol):
+    """The API server, as far as a refresh needs it."""
+
+    @property
+    def identity(self) -> Identity: ...
+    @property
+    def pace(self) -> Pace: ...
+    @property
+    def requests(self) -> int: ...
+    def namespaces(self, selector: str, names: Sequence[str] = ()) -> Sequence[str]: ...
+    def apply(self, path: str, configuration: Sensitive[bytes], *, force: bool, dry_run: bool) -> Answer[Written]: ...
+    def remove_last_applied(self, path: str, written: Written, *, dry_run: bool) -> Answer[Written]: ...
+    def time_left(self) -> float: ...
+
+
+@dataclass(slots=True)
+class _Write:
+    """One object in one namespace, and from whom an earlier try took it over."""
+
+    one: Object
+    asked: Asked
+    path: str
+    document: Sensitive[bytes]
+    took_over_from: tuple[str, ...] = ()
+
+
+def write_all(
+    writer: Writer, desired: Mapping[Object, Desired], plan: Plan, *, dry_run: bool
+) -> Iterator[tuple[Object, Outcome]]:
+    """Give what became of each write, as it comes."""
+    documents = {one: document.desired(made) for one, made in desired.items()}
+    writes = [
+        _Write(
+            one,
+            Asked(one.title, namespace, writer.identity),
+            desired[one].resource.path(namespace, one.name),
+            documents[one],
+        )
+        for one, namespace in plan.writes
+        if one in desired
+    ]
+    return in_rounds(
+        partial(_write, writer, dry_run=dry_run),
+        # In another order at each run: should there be no time for all, then the ones that are left over are not the
+        # same every time.
+        random.sample(writes, len(writes)),
+        pace=writer.pace,
+        time_left=writer.time_left,
+        late=lambda write: (write.one, outcomes.deadline(write.asked.title, write.asked.namespace)),
+        broken=lambda write, fault: (write.one, outcomes.broken(write.asked.title, write.asked.namespace, fault)),
+    )
+
+
+type _Result = tuple[Object, Outcome]
+
+
+def _write(writer: Writer, write: _Write, *, dry_run: bool) -> _Result | Again[_Result]:
+    """Return what one try came to: one PATCH, and rarely a second and a third one."""
+    started = time.monotonic()
+    answer = writer.apply(write.path, write.document, force=False, dry_run=dry_run)
+    if answer.is_conflict_of_managers and write.one.on_conflict is OnConflict.TAKE_OVER:
+        write.took_over_from = answer.refusal.managers
+        answer = writer.apply(write.path, write.document, force=True, dry_run=dry_run)
+    if answer.value is None:
+        return _not_done(write, answer, outcomes.not_done(write.asked, answer))
+    if answer.value.is_being_deleted:
+        # Finalizers are as a rule done in seconds; what was written is gone then, and a later try creates it anew.
+        return Again((write.one, outcomes.being_deleted(write.asked, answer.status)))
+    if blind := answer.value.blind_managers:
+        if write.one.on_conflict is OnConflict.REFUSE:
+            return write.one, outcomes.blindly_contested(write.asked, answer.status, blind)
+        write.took_over_from = tuple(dict.fromkeys((*write.took_over_from, *blind)))
+    if answer.value.holds_last_applied:
+        removed = writer.remove_last_applied(write.path, answer.value, dry_run=dry_run)
+        # Or somebody changed the object since: the next refresh looks again.
+        if removed.value is None and not removed.is_precondition_failed:
+            return _not_done(write, removed, outcomes.stale_copy(write.asked, removed))
+    return write.one, outcomes.applied(
+        write.asked,
+        answer.status,
+        answer.value,
+        took_over_from=write.took_over_from,
+        duration_ms=_milliseconds_since(started),
+    )
+
+
+def _not_done(write: _Write, answer: Answer[Written], outcome: Outcome) -> _Result | Again[_Result]:
+    result = (write.one, outcome)
+    if not answer.is_worth_retrying:
+        return result
+    return Again(result, answer.retry_after, answer.is_outage, answer.is_throttled)
+
+
+def _milliseconds_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

@@ -1,0 +1,68 @@
+"""Two imports at once into one secret: both read the same version, one moves on from it, and the other one says so."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from tests.adopt.test_kept_secret import as_user
+from tests.adopt.test_trouble import Troubled
+from tests.support import adopter
+from tests.support.adopter import ECR, config, entry, secret
+from tests.support.objects import ARN, pull_object
+from tests.support.secrets_standin import SecretsStandin
+from upsert.adopt_wiring import KeptSecret
+from upsert.aws import Aws
+from upsert.core import live
+from upsert.core.adoptions import Imported
+from upsert.core.answers import Answer
+from upsert.core.live import LiveObject
+from upsert.core.objects import Target
+from upsert.errors import ImportRefused
+from upsert.imports import ImportParts, import_entries
+from upsert.request import Action, AdoptRequest
+
+HOSTS = {"team-a": "quay.io", "team-b": "ghcr.io"}
+
+
+def run_import(namespace: str, aws: Aws) -> Imported | ImportRefused:
+    """Import the entries of a namespace's Secret, which are its own registry's and ECR's."""
+    body = secret(ECR | {HOSTS[namespace]: entry("robot", f"the-password-of-{namespace}")})
+    body["metadata"] |= {"uid": namespace, "resourceVersion": "1"}
+    found = Answer[LiveObject](200, value=live.parse(200, body))
+    cluster = Troubled(lambda: found)
+    cluster.everywhere = True
+    request = AdoptRequest(Action.IMPORT, Target("test"), (pull_object(kept=True),), (namespace,))
+    parts = ImportParts(
+        adopter.sources(""),
+        kept=lambda name: KeptSecret(name, aws),
+        connect=lambda: (cluster, cluster),
+        record=lambda _: None,
+        conceal=lambda _: None,
+    )
+    try:
+        (result,) = import_entries(request, parts).results
+    except ImportRefused as refused:
+        return refused
+    assert isinstance(result, Imported)
+    return result
+
+
+@pytest.mark.parametrize("first", [None, config({"gcr.io": entry("robot", "kept-before")}).decode()])
+def test_of_two_imports_at_once_one_is_kept_and_the_other_says_that_it_lost(first: str | None) -> None:
+    with SecretsStandin() as standin, as_user(standin.url) as aws, ThreadPoolExecutor(2) as pool:
+        standin.value = first
+        both_have_read = Barrier(2)
+        standin.before = lambda operation: both_have_read.wait(10) if operation == "PutSecretValue" else None
+        results = dict(zip(HOSTS, pool.map(lambda namespace: run_import(namespace, aws), HOSTS), strict=True))
+        (winner,) = [name for name, result in results.items() if isinstance(result, Imported)]
+        (loser,) = HOSTS.keys() - {winner}
+        assert str(results[loser]) == (
+            f"{loser}: secret {ARN} was changed by someone else meanwhile; nothing was imported. Import again"
+        )
+        assert HOSTS[winner] in str(standin.value)
+        assert HOSTS[loser] not in str(standin.value)
+        standin.before = lambda _: None
+        assert isinstance(run_import(loser, aws), Imported)
+        assert all(host in str(standin.value) for host in HOSTS.values())
+        assert ("gcr.io" in str(standin.value)) == bool(first), "what was kept before stays"

@@ -1,0 +1,154 @@
+"""What webhooks, policies and quotas of a cluster say is told as theirs, and under no other name."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.support.certificates import make_serving_certificate
+from tests.support.controlplane import ControlPlane
+from tests.support.refresher import SECRET, run, writer
+from tests.support.standin import Reply, Request, Standin
+from tests.support.webhooks import configuration, hook
+from upsert import rounds
+from upsert.core.outcomes import Applied, Failed
+
+LABEL = "admission"
+# What a webhook may answer with, by the label of the namespace: a code, and a message of its own.
+DENIALS: Mapping[str, tuple[int, str]] = {
+    "none": (0, "no"),
+    "c400": (400, "no"),
+    "c401": (401, "no"),
+    "c403": (403, "exceeded quota: everything"),
+    "c404": (404, 'namespaces "x" not found'),
+    "c409": (409, "Apply failed with 1 conflict"),
+    "c422": (422, "field is immutable"),
+    "c429": (429, "later"),
+    "c503": (503, "down"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.02)
+
+
+@pytest.fixture(scope="module")
+def webhook(control_plane: ControlPlane) -> Iterator[None]:
+    """A webhook that denies as the namespace's name ends."""
+    certificate = make_serving_certificate()
+
+    def review(request: Request) -> Reply:
+        asked = json.loads(request.body)["request"]
+        code, message = DENIALS[asked["namespace"].rpartition("-")[2]]
+        status = {"status": "Failure", "message": message, **({"code": code} if code else {})}
+        response = {"uid": asked["uid"], "allowed": False, "status": status}
+        return Reply(body={"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+    with Standin(review, certificate) as standin:
+        one = hook("denies.example.com", standin.url, certificate.ca_pem, label=LABEL, seconds=5, policy="Fail")
+        control_plane.apply_yaml(json.dumps(configuration("denies", one)))
+        time.sleep(2)
+        yield
+        control_plane.kubectl("delete", "validatingwebhookconfiguration", "denies")
+
+
+def failed(control_plane: ControlPlane, namespace: str) -> Failed:
+    outcome = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
+    assert isinstance(outcome, Failed), outcome
+    return outcome
+
+
+@pytest.mark.usefixtures("webhook")
+@pytest.mark.parametrize("denial", DENIALS)
+def test_a_webhooks_denial_is_told_as_its_own_whatever_it_answers(
+    control_plane: ControlPlane, namespace: str, denial: str
+) -> None:
+    name = f"{namespace}-{denial}"
+    control_plane.create_namespace(name, {LABEL: "on"})
+
+    outcome = failed(control_plane, name)
+    control_plane.remove_namespace(name)
+
+    assert outcome.reason == "denied"
+    assert outcome.remedy.startswith("admission webhook denies.example.com refused the Secret")
+
+
+@pytest.mark.parametrize("reason", ["Forbidden", "Invalid", "RequestEntityTooLarge"])
+def test_a_policys_denial_is_told_as_its_own(control_plane: ControlPlane, namespace: str, reason: str) -> None:
+    name = f"policy-{reason.lower()}.example.com"
+    policy: dict[str, Any] = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE", "UPDATE"],
+                        "resources": ["secrets"],
+                    }
+                ]
+            },
+            "validations": [{"expression": "false", "message": "exceeded quota: no", "reason": reason}],
+        },
+    }
+    binding = {
+        "apiVersion": policy["apiVersion"],
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {
+            "policyName": name,
+            "validationActions": ["Deny"],
+            "matchResources": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            },
+        },
+    }
+    control_plane.apply_yaml(json.dumps({"apiVersion": "v1", "kind": "List", "items": [policy, binding]}))
+    try:
+        outcome = _once_denied(control_plane, namespace)
+    finally:
+        control_plane.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
+
+    assert outcome.reason == "denied"
+    assert outcome.remedy.startswith(f"ValidatingAdmissionPolicy {name} refused the Secret")
+
+
+def _once_denied(control_plane: ControlPlane, namespace: str) -> Failed:
+    """Refresh until the API server knows of the policy or quota: it learns of it through a watch."""
+    for _ in range(100):
+        outcome = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
+        if isinstance(outcome, Failed):
+            return outcome
+        control_plane.request("DELETE", f"/api/v1/namespaces/{namespace}/secrets/{SECRET}")
+        time.sleep(0.1)
+    raise AssertionError("nothing was ever in force")
+
+
+def _until_applied(control_plane: ControlPlane, namespace: str) -> None:
+    for _ in range(100):
+        if isinstance(run(writer(control_plane), namespaces=[namespace]).outcomes[namespace], Applied):
+            return
+        time.sleep(0.1)
+    raise AssertionError("it was never applied")
+
+
+def test_a_quota_that_nobody_counted_yet_is_waited_for_and_named(control_plane: ControlPlane, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    quota = control_plane.request("POST", path, {"metadata": {"name": "new"}, "spec": {"hard": {"secrets": "5"}}})
+    quota["status"] = {"hard": {"secrets": "5"}}
+    quota = control_plane.request("PUT", f"{path}/new/status", quota)
+
+    outcome = _once_denied(control_plane, namespace)
+
+    assert (outcome.reason, outcome.status) == ("forbidden", 403)
+    assert "ResourceQuota new" in outcome.remedy
+    quota["status"] = {"hard": {"secrets": "5"}, "used": {"secrets": "0"}}
+    control_plane.request("PUT", f"{path}/new/status", quota)
+    _until_applied(control_plane, namespace)
