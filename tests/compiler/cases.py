@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from upsert import kinds
+
+# What a type may be, as errors say it.
+KINDS = " or ".join(kinds.TABLE)
+
+
 SHORT = {
     "name": "aws-ecr-token",
     "type": "docker-registry",
@@ -251,12 +257,10 @@ BAD = {
     "a long name": Bad(
         a_file(an_object(name="a" * 254)), [f"3: objects[0].name: '{'a' * 80}'… (254 characters) is wrong; {_NAME}"]
     ),
-    "no type": Bad(
-        a_file(an_object(type="")), ["3: objects[0].type: is missing; expected docker-registry"], in_schema=False
-    ),
+    "no type": Bad(a_file(an_object(type="")), [f"3: objects[0].type: is missing; expected {KINDS}"], in_schema=False),
     "an unknown type": Bad(
         a_file(an_object(type="opaque")),
-        ["3: objects[0].type: 'opaque' is wrong; expected docker-registry"],
+        [f"3: objects[0].type: 'opaque' is wrong; expected {KINDS}"],
         in_schema=False,
     ),
     "an unknown kind": Bad(
@@ -438,7 +442,7 @@ BAD = {
             f"5: objects[0].namespaces.include[0]: 'a.b' is wrong; {_NAMESPACE}",
             "6: objects[1].name: a tag (!); expected the value without one, or quotes around a text that starts with !",
             "6: objects[1].namespaces: is missing; expected an object of include, exclude and selector",
-            "7: objects[1].type: 'none' is wrong; expected docker-registry",
+            f"7: objects[1].type: 'none' is wrong; expected {KINDS}",
             "8: objects[1].name: is there twice, first in line 6; expected once",
             "9: unknown field 'more'; expected version or clusters or objects",
         ],

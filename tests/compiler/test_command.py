@@ -10,7 +10,7 @@ import pytest
 from compiler import files
 from compiler.command import run
 from compiler.loading import MOST_BYTES
-from tests.compiler.cases import RICH, a_file, an_object
+from tests.compiler.cases import KINDS, RICH, a_file, an_object
 
 GOLDEN = (Path(__file__).parent / "golden" / "rich.json").read_text()
 OLD = "the old text\n"
@@ -69,7 +69,7 @@ def test_a_wrong_file_leaves_every_target_as_it_was(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines() == [
-        f"{source}:3: objects[0].type: 'none' is wrong; expected docker-registry",
+        f"{source}:3: objects[0].type: 'none' is wrong; expected {KINDS}",
         f"{source}:3: objects[0].name: 'A' is wrong; expected an object's name: lower-case letters, digits, - and .",
     ]
 
