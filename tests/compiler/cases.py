@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from upsert import kinds
+from upsert import kinds, sources
 
-# What a type may be, as errors say it.
-KINDS = " or ".join(kinds.TABLE)
-
+# What a type, a kind and a source may be, as errors say it: a new row of a table changes no case here.
+KINDS = " or ".join(row.word for row in kinds.TABLE.values() if row.resource.kind == "Secret")
+RESOURCES = " or ".join(dict.fromkeys(row.resource.kind for row in kinds.TABLE.values()))
+LOGINS = ", ".join(row.word for row in sources.TABLE.values() if row.gives_login)
+VALUES = ", ".join(row.word for row in sources.TABLE.values() if not row.gives_login)
 
 SHORT = {
     "name": "aws-ecr-token",
@@ -264,7 +266,7 @@ BAD = {
         in_schema=False,
     ),
     "an unknown kind": Bad(
-        a_file(an_object(kind="Pod")), ["3: objects[0].kind: 'Pod' is wrong; expected Secret"], in_schema=False
+        a_file(an_object(kind="Pod")), [f"3: objects[0].kind: 'Pod' is wrong; expected {RESOURCES}"], in_schema=False
     ),
     "an unknown on_conflict": Bad(
         a_file(an_object(on_conflict="force")),
@@ -341,12 +343,12 @@ BAD = {
     ),
     "an unknown registry": Bad(
         of_registries("[{gar: {}}]"),
-        ["3: objects[0].registries[0]: names no source; expected one of ecr, ecr_public"],
+        [f"3: objects[0].registries[0]: names no source; expected one of {LOGINS}"],
         in_schema=False,
     ),
     "a registry of two sources": Bad(
         of_registries("[{ecr: {}, ecr_public: {}}]"),
-        ["3: objects[0].registries[0]: names ecr and ecr_public; expected one of ecr, ecr_public"],
+        [f"3: objects[0].registries[0]: names ecr and ecr_public; expected one of {LOGINS}"],
     ),
     "an ecr without fields": Bad(
         of_registries("[ecr:]"),
@@ -467,7 +469,7 @@ BAD = {
     ),
     "a docker config where its secret belongs": Bad(
         of_registries('[{auths: {a.example.com: {username: u, password: "hunter2"}}}]'),
-        ["3: objects[0].registries[0].auths: names no source; expected one of secret"],
+        [f"3: objects[0].registries[0].auths: names no source; expected one of {VALUES}"],
         in_schema=False,
     ),
 }
