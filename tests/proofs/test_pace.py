@@ -23,43 +23,46 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_refusals_that_come_together_halve_it_once(clock: Clock) -> None:
-    pace = Pace(16, clock)
+def test_each_refusal_lowers_it_by_one_and_never_below_one(clock: Clock) -> None:
+    pace = Pace(6, clock)
+    limits = []
     for _ in range(8):
         pace.slow_down(2.0)
-    assert pace.limit == 8
-    clock.now = 1.9
-    pace.slow_down(2.0)
-    assert pace.limit == 8
-    clock.now = 2.0
-    pace.slow_down(2.0)
-    assert pace.limit == 4
-
-
-def test_it_never_falls_below_one(clock: Clock) -> None:
-    pace = Pace(16, clock)
-    for second in range(20):
-        clock.now = 10.0 * second
-        pace.slow_down(1.0)
-    assert pace.limit == 1
+        limits.append(pace.limit)
+    assert limits == [5, 4, 3, 2, 1, 1, 1, 1]
     with pace.turn():
         pass
 
 
-def test_a_refusal_that_names_no_time_halves_it_again_after_a_second(clock: Clock) -> None:
+@pytest.mark.parametrize(("asked", "pause"), [(5.0, 5.0), (0.0, 1.0)])
+def test_after_nothing_but_refusals_the_server_gets_the_time_that_it_asks_for(
+    clock: Clock, asked: float, pause: float
+) -> None:
     pace = Pace(16, clock)
-    pace.slow_down(0.0)
-    clock.now = 0.9
-    pace.slow_down(0.0)
-    assert pace.limit == 8
-    clock.now = 1.0
-    pace.slow_down(0.0)
-    assert pace.limit == 4
+    for _ in range(15):
+        pace.slow_down(asked)
+    assert pace.wait() == 0.0
+    pace.slow_down(asked)
+    assert pace.wait() == pause
+    clock.now = pause
+    assert pace.wait() == 0.0
+    pace.slow_down(asked)
+    assert pace.wait() == pause
+
+
+def test_refusals_of_some_among_answers_pause_nobody(clock: Clock) -> None:
+    pace = Pace(16, clock)
+    for _ in range(100):
+        for _ in range(15):
+            pace.slow_down(30.0)
+        pace.answered()
+    assert pace.wait() == 0.0
 
 
 def test_it_grows_by_one_for_each_round_of_answers_up_to_where_it_began(clock: Clock) -> None:
     pace = Pace(6, clock)
-    pace.slow_down(1.0)
+    for _ in range(3):
+        pace.slow_down(1.0)
     assert pace.limit == 3
     for _ in range(4):
         pace.answered()

