@@ -42,7 +42,7 @@ class ObjectsFile:
     objects: tuple[Object, ...]
 
 
-def read(value: object, problems: list[Problem]) -> ObjectsFile:
+def check(value: object, problems: list[Problem]) -> ObjectsFile:
     """Return the clusters and objects that the values of a file describe, and note every problem."""
     fields = Fields.of(value, (), problems, "version: 1 and objects")
     fields.closed(FILE_FIELDS)

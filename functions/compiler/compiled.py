@@ -32,7 +32,7 @@ def load_objects(text: bytes, name: str) -> ObjectsFile:
     except Unreadable as error:
         raise _input_error([error.fault], name) from None
     problems: list[Problem] = []
-    found = checks.read(loaded.value, problems)
+    found = checks.check(loaded.value, problems)
     problems.extend(_of_overlaps(found))
     problems.extend(_of_registries(found))
     if faults := [*loaded.faults, *_faults(problems, loaded)]:

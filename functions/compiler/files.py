@@ -13,7 +13,7 @@ COMPILED = "objects.json"
 _FOR_EVERYBODY = 0o644
 
 
-def read(source: Path) -> bytes:
+def load(source: Path) -> bytes:
     """Return a file's bytes, and of a file that is too long no more than shows that. Raises `OSError`."""
     with source.open("rb") as file:
         return file.read(MOST_BYTES + 1)

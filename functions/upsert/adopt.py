@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from upsert import check
-from upsert.check import Reader, Sources, Writer
+from upsert.check import AdoptReader, AdoptWriter, Sources
 from upsert.core import checks, document, namespaces, outcomes, planning
 from upsert.core.adoptions import Adopted, Refused, Result, ending
 from upsert.core.answers import Answer, Written
@@ -70,7 +70,7 @@ class AdoptParts:
     """
 
     sources: Sources
-    connect: Callable[[], tuple[Writer, Reader]]
+    connect: Callable[[], tuple[AdoptWriter, AdoptReader]]
     record: Callable[[Result], None]
     source_failed: Callable[[Object, SourceFailed], None]
     unplaced: Callable[[Object], None]
@@ -109,7 +109,7 @@ def adopt(request: AdoptRequest, parts: AdoptParts) -> AdoptReport:
     )
 
 
-def _plan(writer: Writer, objects: Sequence[Object], requested: Sequence[str]) -> Plan:
+def _plan(writer: AdoptWriter, objects: Sequence[Object], requested: Sequence[str]) -> Plan:
     names = namespaces.exact(requested)
     existing = {
         selector: writer.namespaces(selector, names)
@@ -124,8 +124,8 @@ def _broken(item: tuple[Object, str], fault: str) -> Failed:
 
 
 def _one(
-    writer: Writer,
-    reader: Reader,
+    writer: AdoptWriter,
+    reader: AdoptReader,
     sources: Sources,
     desired: Mapping[Object, Desired],
     action: Action,
@@ -144,8 +144,8 @@ def _one(
 
 
 def _adopt(
-    writer: Writer,
-    reader: Reader,
+    writer: AdoptWriter,
+    reader: AdoptReader,
     sources: Sources,
     one: Object,
     new: Desired,
@@ -189,7 +189,7 @@ def _changed(live: LiveObject, now: LiveObject) -> str:
     return "ownerReferences or finalizers changed" if now.ownership != live.ownership else ""
 
 
-def _claim(writer: Writer, path: str, new: Desired, live: LiveObject) -> Answer[Written] | None:
+def _claim(writer: AdoptWriter, path: str, new: Desired, live: LiveObject) -> Answer[Written] | None:
     """Claim the live values and remove kubectl's copy; return the first answer that is no success, or None."""
     written = Written(live.uid, live.resource_version)
     if not live.is_ours(new.data):

@@ -12,11 +12,11 @@ from upsert.core.objects import Desired, Object
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Verdict
 from upsert.imports import ImportParts, Version
-from upsert.kube.reader import Reader
-from upsert.kube.writer import Writer
+from upsert.kube.reader import KubeReader
+from upsert.kube.writer import KubeWriter
 from upsert.request import AdoptRequest
 from upsert.sources import secrets_manager
-from upsert.sources.source import Aws
+from upsert.sources.source import AwsApi
 from upsert.wiring import Surroundings, build
 
 
@@ -47,7 +47,7 @@ class KeptSecret:
     """One secret of AWS Secrets Manager, by its name or ARN."""
 
     name: str
-    aws: Aws
+    aws: AwsApi
 
     def fetch(self) -> Version | None:
         """Return the current version, or None if there is none yet. Raises `SourceFailed`."""
@@ -67,6 +67,6 @@ def _compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) ->
     return kinds.TABLE[one.type].compare(live, new)
 
 
-def _connect(request: AdoptRequest, surroundings: Surroundings) -> tuple[Writer, Reader]:
+def _connect(request: AdoptRequest, surroundings: Surroundings) -> tuple[KubeWriter, KubeReader]:
     api = surroundings.connect(request.target, ADOPTER)
-    return Writer(api, is_patient=True), Reader(api)
+    return KubeWriter(api, is_patient=True), KubeReader(api)

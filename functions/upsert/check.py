@@ -18,7 +18,7 @@ from upsert.core.verdicts import Verdict
 from upsert.errors import SourceEmpty, SourceFailed
 
 
-class Writer(Protocol):
+class AdoptWriter(Protocol):
     """What the adopter, like the refresher, may ask of the API server."""
 
     @property
@@ -33,7 +33,7 @@ class Writer(Protocol):
     def may_start(self) -> bool: ...
 
 
-class Reader(Protocol):
+class AdoptReader(Protocol):
     """What the adopter alone may ask of the API server."""
 
     @property
@@ -87,7 +87,7 @@ def _desired(
 
 
 def check(
-    writer: Writer, reader: Reader, sources: Sources, one: Object, new: Desired, namespace: str
+    writer: AdoptWriter, reader: AdoptReader, sources: Sources, one: Object, new: Desired, namespace: str
 ) -> Check | Refused | Failed:
     """Return all that is to be said about one object in one namespace; nothing is written."""
     answer = reader.live(new.resource.path(namespace, one.name))

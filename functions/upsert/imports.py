@@ -6,7 +6,7 @@ from typing import Protocol
 
 from upsert import check
 from upsert.adopt import AdoptReport
-from upsert.check import Reader, Sources, Writer
+from upsert.check import AdoptReader, AdoptWriter, Sources
 from upsert.core import docker_auth, docker_config, import_plan, planning
 from upsert.core.adoptions import Imported, Result
 from upsert.core.docker_config import DATA_KEY, Entry, NotADockerConfig
@@ -46,7 +46,7 @@ class ImportParts:
 
     sources: Sources
     kept: Callable[[str], Kept]
-    connect: Callable[[], tuple[Writer, Reader]]
+    connect: Callable[[], tuple[AdoptWriter, AdoptReader]]
     record: Callable[[Result], None]
     conceal: Callable[[Sensitive[str]], None]
 
@@ -110,7 +110,7 @@ def _part(one: Object) -> Part:
     )
 
 
-def _namespace(writer: Writer, request: AdoptRequest, one: Object) -> str:
+def _namespace(writer: AdoptWriter, request: AdoptRequest, one: Object) -> str:
     existing = {one.scope.selector: writer.namespaces(one.scope.selector, request.namespaces)}
     planning.plan([one], existing, requested=request.namespaces)
     return request.namespaces[0]
@@ -137,7 +137,7 @@ def _entries_kept(name: str, version: Version | None) -> tuple[Entry, ...]:
         raise ImportRefused(f"secret {name}: {wrong}; {_UNCHANGED}") from None
 
 
-def _entries_live(writer: Writer, reader: Reader, one: Object, namespace: str) -> tuple[Entry, ...]:
+def _entries_live(writer: AdoptWriter, reader: AdoptReader, one: Object, namespace: str) -> tuple[Entry, ...]:
     answer = reader.live(SECRETS.path(namespace, one.name))
     if answer.value is None:
         trouble = check.not_done(Asked(one.title, namespace, writer.identity, verb="read"), answer)

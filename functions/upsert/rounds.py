@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 60.0
 _LEAST_SECONDS = 1.0
 
 
-class Pace(Protocol):
+class Pacing(Protocol):
     """How many may be under way at once; `answers` counts those that were dealt with so far."""
 
     most_in_all: int
@@ -60,7 +60,7 @@ class _Task[T, R]:
 class _Rounds[T, R]:
     """The state of one run: what was never tried, what waits for another try, and what is under way."""
 
-    def __init__(self, items: Iterable[T], pace: Pace, time_left: Callable[[], float]) -> None:
+    def __init__(self, items: Iterable[T], pace: Pacing, time_left: Callable[[], float]) -> None:
         self.fresh = deque(_Task[T, R](item) for item in items)
         self.later: list[tuple[float, int, _Task[T, R]]] = []
         self.under_way = 0
@@ -107,7 +107,7 @@ def in_rounds[T, R](
     attempt: Callable[[T], R | Again[R]],
     items: Iterable[T],
     *,
-    pace: Pace,
+    pace: Pacing,
     time_left: Callable[[], float],
     late: Callable[[T], R],
     broken: Callable[[T, str], R],

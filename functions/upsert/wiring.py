@@ -14,7 +14,7 @@ from upsert.errors import AwsError, ClusterAccessDenied, SourceFailed
 from upsert.kube.access import describe
 from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens, sign_bearer_token
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 from upsert.records import Records
 from upsert.refresh import Accounts, Parts
 from upsert.request import Request
@@ -68,13 +68,13 @@ def build(one: Object, materials: Mapping[str, Material]) -> Desired:
     return kinds.TABLE[one.type].build(one, materials)
 
 
-def refresh_parts(request: Request, surroundings: Surroundings, records: Records) -> Parts[Writer]:
+def refresh_parts(request: Request, surroundings: Surroundings, records: Records) -> Parts[KubeWriter]:
     """Return the parts of a refresh."""
     names_accounts = any(one.service_accounts for one in request.objects)
     return Parts(
         read=surroundings.read,
         build=build,
-        connect=lambda: Writer(surroundings.connect(request.target, REFRESHER)),
+        connect=lambda: KubeWriter(surroundings.connect(request.target, REFRESHER)),
         record=records.outcome,
         source_failed=records.source_failed,
         unplaced=records.unplaced,
@@ -82,7 +82,7 @@ def refresh_parts(request: Request, surroundings: Surroundings, records: Records
     )
 
 
-def _accounts(records: Records, writer: Writer) -> Accounts:
+def _accounts(records: Records, writer: KubeWriter) -> Accounts:
     # Imported by whoever needs it: most refreshers name no ServiceAccount, and each import is part of the cold start.
     from upsert.kube.service_accounts import ServiceAccounts  # noqa: PLC0415
     from upsert.service_accounts import name_secrets  # noqa: PLC0415

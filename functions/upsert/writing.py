@@ -15,7 +15,7 @@ from upsert.core.outcomes import Outcome
 from upsert.core.planning import Plan
 from upsert.core.remedies import Asked
 from upsert.core.sensitive import Sensitive
-from upsert.rounds import Again, Pace, in_rounds
+from upsert.rounds import Again, Pacing, in_rounds
 
 
 class Writer(Protocol):
@@ -24,7 +24,7 @@ class Writer(Protocol):
     @property
     def identity(self) -> Identity: ...
     @property
-    def pace(self) -> Pace: ...
+    def pace(self) -> Pacing: ...
     @property
     def requests(self) -> int: ...
     def namespaces(self, selector: str, names: Sequence[str] = ()) -> Sequence[str]: ...

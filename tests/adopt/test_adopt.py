@@ -37,8 +37,8 @@ from upsert.core.document import EXPIRES_AT, LAST_APPLIED
 from upsert.core.identity import FIELD_MANAGER
 from upsert.core.sensitive import Sensitive
 from upsert.errors import ObjectsFailed
-from upsert.kube.reader import Reader
-from upsert.kube.writer import Writer
+from upsert.kube.reader import KubeReader
+from upsert.kube.writer import KubeWriter
 from upsert.request import Action
 
 OWNER = {
@@ -167,7 +167,7 @@ def test_the_next_refresh_rotates_an_adopted_secret_and_keeps_its_uid(
     assert managers(after) == {FIELD_MANAGER}
 
 
-class Interrupted(Writer):
+class Interrupted(KubeWriter):
     """What writes, with something that happens before its first apply, or in place of its answers."""
 
     before_apply: Callable[[], object] = staticmethod(lambda: None)
@@ -191,7 +191,7 @@ def interrupted(control_plane: ControlPlane) -> Interrupted:
 
 
 def adopt_with(writer: Interrupted, namespace: str) -> Run:
-    return adopter.run(Cluster(writer, Reader(writer.api)), Action.ADOPT, namespace)
+    return adopter.run(Cluster(writer, KubeReader(writer.api)), Action.ADOPT, namespace)
 
 
 UNCLEAN: Mapping[str, tuple[dict[str, Any], str]] = {

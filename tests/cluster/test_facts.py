@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
+from tests.support import assets
 from tests.support.controlplane import ControlPlane
 from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, document, login, pull_secret
 from upsert.core.resources import SECRETS
@@ -122,4 +123,5 @@ def test_a_conflict_says_which_field_and_the_answer_keeps_the_managers_alone(
 def test_the_server_is_one_that_is_supported(control_plane: ControlPlane) -> None:
     version = control_plane.request("GET", "/version")
 
-    assert (int(version["major"]), int(version["minor"].rstrip("+"))) >= (1, 36)
+    oldest = tuple(int(number) for number in assets.release(assets.OLDEST).removeprefix("v").split(".")[:2])
+    assert (int(version["major"]), int(version["minor"].rstrip("+"))) >= oldest

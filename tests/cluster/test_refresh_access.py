@@ -19,7 +19,7 @@ from upsert.errors import ClusterNotTrusted, ListForbidden, Unauthorized
 from upsert.kube.access import ClusterAccess
 from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 
 
 def test_an_unknown_identity_is_told_to_get_an_access_entry(control_plane: ControlPlane) -> None:
@@ -53,9 +53,9 @@ def signing(*tokens: str) -> Callable[[], Sensitive[str]]:
     return lambda: Sensitive(left.pop(0) if len(left) > 1 else left[0])
 
 
-def writer_signing(control_plane: ControlPlane, *tokens: str) -> Writer:
+def writer_signing(control_plane: ControlPlane, *tokens: str) -> KubeWriter:
     access = ClusterAccess(control_plane.endpoint, control_plane.ca_pem)
-    return Writer(Api(access, BearerTokens(signing(*tokens)), REFRESHER, remaining=lambda: 300.0))
+    return KubeWriter(Api(access, BearerTokens(signing(*tokens)), REFRESHER, remaining=lambda: 300.0))
 
 
 def test_a_token_that_the_server_refuses_is_renewed_once(
@@ -73,7 +73,7 @@ def test_an_identity_that_ends_during_the_run_is_an_error_that_says_so(
     listing = writer(control_plane, token=refresher_token)
     writing = writer_signing(control_plane, "ended")
 
-    class Ending(Writer):
+    class Ending(KubeWriter):
         """Lists with an identity that ends before the first write."""
 
         def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:

@@ -13,7 +13,7 @@ from tests.support.objects import pull_object
 from tests.support.refresher import FIELD_MANAGER, SECRET, api, pull_secret, run, writer
 from upsert.core.outcomes import Applied, Failed, Skipped
 from upsert.errors import InputError, NoNamespaceMatches
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 
 TITLE = pull_object().title
 MANY = 501
@@ -153,7 +153,7 @@ def test_a_terminating_namespace_with_the_secret_is_refreshed_to_its_end(
 def test_a_namespace_that_is_gone_between_list_and_write_is_skipped(control_plane: ControlPlane, label: str) -> None:
     stays, goes = add(control_plane, label, "stays"), add(control_plane, label, "goes")
 
-    class Slow(Writer):
+    class Slow(KubeWriter):
         """A cluster in which a namespace goes away just after it was listed."""
 
         def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:

@@ -109,7 +109,7 @@ def test_no_more_is_read_than_a_file_may_have(tmp_path: Path) -> None:
     file = tmp_path / "objects.yaml"
     with file.open("wb") as sparse:
         sparse.truncate(10 * MOST_BYTES)
-    assert len(files.read(file)) == MOST_BYTES + 1
+    assert len(files.load(file)) == MOST_BYTES + 1
 
 
 def test_without_a_target_it_only_checks(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

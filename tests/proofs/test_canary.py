@@ -36,7 +36,7 @@ from upsert.handlers import refresh as handlers
 from upsert.kube import api as kube_api
 from upsert.kube import calls
 from upsert.kube.bearer import BearerTokens
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 from upsert.sources.source import Reading
 
 NAMESPACE = "team-a"
@@ -264,7 +264,7 @@ def test_without_the_last_guard_that_name_would_be_said(
 def test_a_namespace_that_is_not_started_for_want_of_time_says_no_secret(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Writer, "time_left", lambda self: 300.0 if self.requests == 0 else 0.0)
+    monkeypatch.setattr(KubeWriter, "time_left", lambda self: 300.0 if self.requests == 0 else 0.0)
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
     assert seen.reasons == {NAMESPACE: "deadline"}
@@ -292,7 +292,7 @@ def test_a_certificate_that_changes_during_the_run_says_no_secret(
     assert type(seen.error).__name__ == "ClusterNotTrusted"
 
 
-def broken_apply(self: Writer, _path: str, document: Sensitive[bytes], **_: Any) -> None:
+def broken_apply(self: KubeWriter, _path: str, document: Sensitive[bytes], **_: Any) -> None:
     """Stand for a bug that quotes all it has."""
     raise RuntimeError(document.reveal(), self.api._bearer.current().reveal())
 
@@ -300,7 +300,7 @@ def broken_apply(self: Writer, _path: str, document: Sensitive[bytes], **_: Any)
 def test_a_bug_at_one_namespace_is_named_by_its_place_and_says_no_secret(
     aws: Aws, api: HostileApi, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Writer, "apply", broken_apply)
+    monkeypatch.setattr(KubeWriter, "apply", broken_apply)
     seen = invoke(aws, root_level=logging.DEBUG)
     assert search(seen, api.bearers) == set()
     (failed,) = seen.named("object.failed")
@@ -510,8 +510,8 @@ def _taught_redactor() -> Redactor:
     return redactor
 
 
-def _writer() -> Writer:
-    return Writer(refresher.connect("https://127.0.0.1:9", make_serving_certificate().ca_pem, BEARER))
+def _writer() -> KubeWriter:
+    return KubeWriter(refresher.connect("https://127.0.0.1:9", make_serving_certificate().ca_pem, BEARER))
 
 
 def _desired() -> Desired:

@@ -25,7 +25,7 @@ from upsert.kube import api as kube_api
 from upsert.kube.access import ClusterAccess
 from upsert.kube.api import SAFETY_MARGIN_SECONDS, Api
 from upsert.kube.bearer import BearerTokens
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 
 SEED = 20261130
 SHARE = 0.2
@@ -59,10 +59,10 @@ class Countdown:
 
 def writer(
     proxy: FaultProxy, plane: ControlPlane, concurrency: int = 16, remaining: Callable[[], float] = lambda: 300.0
-) -> Writer:
+) -> KubeWriter:
     """Return what writes, pointed at the proxy."""
     token = plane.token_of("refresher")
-    return Writer(refresher.connect(proxy.endpoint, proxy.ca_pem, token, concurrency, remaining))
+    return KubeWriter(refresher.connect(proxy.endpoint, proxy.ca_pem, token, concurrency, remaining))
 
 
 def passwords(plane: ControlPlane, namespaces: list[str]) -> Mapping[str, str]:
@@ -299,7 +299,7 @@ def test_one_refused_bearer_token_is_renewed_once_for_all_workers(proxy: FaultPr
 
     proxy.choose = refuse_the_first_token_from_some_moment_on
     access = ClusterAccess(proxy.endpoint, proxy.ca_pem)
-    target = Writer(Api(access, BearerTokens(sign), REFRESHER, remaining=lambda: 300.0))
+    target = KubeWriter(Api(access, BearerTokens(sign), REFRESHER, remaining=lambda: 300.0))
     run = refresher.run(target, namespaces=namespaces)
     assert run.report.applied == 100
     assert signed == [first, "k8s-aws-v1.number-1"]

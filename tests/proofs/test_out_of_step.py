@@ -17,7 +17,7 @@ from tests.support.refresher import connect, run
 from tests.support.standin import server_tls
 from upsert import rounds
 from upsert.core.outcomes import Applied, Failed
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 
 NAMESPACES = [f"team-{number:02}" for number in range(40)]
 IMMUTABLE = set(NAMESPACES[::4])
@@ -154,7 +154,7 @@ def test_no_answer_is_taken_for_that_of_another_request(certificate: ServingCert
     for seed in range(RUNS):
         muddle = Muddle(seed)
         with serving(muddle, certificate) as endpoint:
-            outcomes = run(Writer(connect(endpoint, certificate.ca_pem, concurrency=8))).outcomes
+            outcomes = run(KubeWriter(connect(endpoint, certificate.ca_pem, concurrency=8))).outcomes
         faults += muddle.faults
         assert set(outcomes) == set(NAMESPACES)
         for namespace, outcome in outcomes.items():

@@ -11,7 +11,7 @@ import urllib3
 
 from tests.support import refresher
 from upsert.kube.transport import trust
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Orders:
 
 def refresh(orders: Orders, parent: Connection) -> None:
     """Refresh once, with the real parts, and tell the parent when that starts and how long it took."""
-    target = Writer(refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer))
+    target = KubeWriter(refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer))
     given = refresher.login(password=orders.password)
     parent.send("started")
     started = time.monotonic()
@@ -55,7 +55,7 @@ def delete_then_create(orders: Orders, parent: Connection) -> None:
 
 def measure(orders: Orders, parent: Connection, include: str, workers: int) -> None:
     """Refresh all namespaces that match, and tell the parent what came of it and what it took."""
-    target = Writer(refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer, workers, lambda: 800.0))
+    target = KubeWriter(refresher.connect(orders.endpoint, orders.ca_pem, orders.bearer, workers, lambda: 800.0))
     given = refresher.login(password=orders.password)
     started = time.monotonic()
     report = refresher.run(target, given, include=(include,)).report

@@ -14,7 +14,7 @@ from tests.support.controlplane import ControlPlane
 from tests.support.objects import HOST, SECRET, pull_object, roles
 from upsert import adopt, kinds
 from upsert.adopt import AdoptParts
-from upsert.check import Reader, Sources, Writer
+from upsert.check import AdoptReader, AdoptWriter, Sources
 from upsert.core.adoptions import Result, lines_of
 from upsert.core.docker_config import DATA_KEY, basic_auth
 from upsert.core.identity import ADOPTER
@@ -23,8 +23,8 @@ from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Verdict
 from upsert.errors import SourceEmpty, SourceFailed
 from upsert.kube.api import Api
-from upsert.kube.reader import Reader as KubeReader
-from upsert.kube.writer import Writer as KubeWriter
+from upsert.kube.reader import KubeReader
+from upsert.kube.writer import KubeWriter
 from upsert.request import Action, AdoptRequest
 from upsert.wiring import build
 
@@ -37,8 +37,8 @@ NEW = "the-next-password-of-the-same-registry"
 class Cluster:
     """What the adopter asks of an API server."""
 
-    writer: Writer
-    reader: Reader
+    writer: AdoptWriter
+    reader: AdoptReader
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from upsert.errors import SourceFailed
 from upsert.kube.access import ClusterAccess
 from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 from upsert.request import Request
 from upsert.wiring import build
 
@@ -112,9 +112,9 @@ def connect(
     return Api(access, tokens, identity, remaining=remaining, concurrency=concurrency)
 
 
-def writer(control_plane: ControlPlane, **options: Any) -> Writer:
+def writer(control_plane: ControlPlane, **options: Any) -> KubeWriter:
     """Return what writes to a control plane, with the options of `api`."""
-    return Writer(api(control_plane, **options))
+    return KubeWriter(api(control_plane, **options))
 
 
 def run(

@@ -35,7 +35,7 @@ from upsert.kube.access import ClusterAccess
 from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens
 from upsert.kube.namespaces import list_names
-from upsert.kube.writer import Writer
+from upsert.kube.writer import KubeWriter
 
 MANIFEST = Sensitive(b'{"kind":"Secret"}')
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
@@ -81,7 +81,7 @@ class Script:
             return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
 
 
-def apply(writer: Writer, namespace: str = "team-a", **options: bool) -> Answer[Written]:
+def apply(writer: KubeWriter, namespace: str = "team-a", **options: bool) -> Answer[Written]:
     """Apply the Secret unforced, for real, unless the options say otherwise."""
     return writer.apply(SECRETS.path(namespace, SECRET), MANIFEST, **{"force": False, **options})
 
@@ -93,9 +93,9 @@ class Server:
         self.standin = standin
         self._certificate = certificate
 
-    def writer(self, **options: Any) -> Writer:
+    def writer(self, **options: Any) -> KubeWriter:
         """Return what writes there, patiently."""
-        return Writer(connect(self.standin.url, self._certificate.ca_pem, **options), is_patient=True)
+        return KubeWriter(connect(self.standin.url, self._certificate.ca_pem, **options), is_patient=True)
 
     def apply(self, **options: Any) -> Answer[Written]:
         return apply(self.writer(**options))
@@ -319,10 +319,10 @@ class Numbered:
         return Sensitive(f"token-{self.signed}")
 
 
-def writer_with(server: Server, certificate: ServingCertificate, sign: Numbered) -> Writer:
+def writer_with(server: Server, certificate: ServingCertificate, sign: Numbered) -> KubeWriter:
     access = ClusterAccess(server.standin.url, certificate.ca_pem)
     api = Api(access, BearerTokens(sign), REFRESHER, concurrency=8, remaining=lambda: 300.0)
-    return Writer(api, is_patient=True)
+    return KubeWriter(api, is_patient=True)
 
 
 def test_a_refused_token_is_renewed_once_for_all_workers(serve: Serve, certificate: ServingCertificate) -> None:
@@ -360,7 +360,7 @@ def test_an_identity_that_is_refused_is_not_tried_for_every_namespace(
 )
 def test_an_answer_about_another_object_proves_nothing_and_ends_its_connection(serve: Serve, wrong: Reply) -> None:
     server = serve(wrong, APPLIED)
-    writer = Writer(server.writer(concurrency=1).api)
+    writer = KubeWriter(server.writer(concurrency=1).api)
 
     assert apply(writer) == Answer(200, trouble="unreadable")
     assert apply(writer).value == Written("u-1", "7")
@@ -386,7 +386,9 @@ def test_after_an_interim_answer_the_connection_is_not_used_again(
                 connection.sendall(f"HTTP/1.1 {interim} Early\r\n\r\n".encode() + ending)
 
     with serving(listener, certificate, talk):
-        writer = Writer(connect(f"https://127.0.0.1:{listener.getsockname()[1]}", certificate.ca_pem, concurrency=1))
+        writer = KubeWriter(
+            connect(f"https://127.0.0.1:{listener.getsockname()[1]}", certificate.ca_pem, concurrency=1)
+        )
         found = [apply(writer, namespace) for namespace in ("team-a", "team-b", "team-c")]
 
     assert found == [Answer(0, trouble="connection")] * 3
@@ -567,7 +569,7 @@ def test_a_certificate_of_another_authority_is_not_trusted_and_gets_nothing(serv
     api = connect(server.standin.url, make_serving_certificate().ca_pem)
 
     assert type(unreached(api)) is ClusterNotTrusted
-    answer = apply(Writer(api))
+    answer = apply(KubeWriter(api))
     assert answer == Answer(0, trouble="untrusted")
     assert server.standin.requests == []
 

@@ -84,7 +84,7 @@ def parse(_status: int, document: Mapping[str, Any]) -> LiveObject:
             owners=tuple(f"{printable(owner['kind'])}/{printable(owner['name'])}" for owner in owners),
             finalizers=tuple(printable(name) for name in finalizers),
             ownership=Sensitive(json.dumps([owners, finalizers], sort_keys=True)),
-            marks=marks.read(annotations, labels, data),
+            marks=marks.found_in(annotations, labels, data),
         )
     except (KeyError, TypeError, AttributeError):
         raise ValueError("not an object with data") from None

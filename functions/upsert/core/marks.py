@@ -83,7 +83,7 @@ _TOOLS = (
 )
 
 
-def read(annotations: Mapping[str, str], labels: Mapping[str, str], data: Mapping[str, Sensitive[bytes]]) -> Marks:
+def found_in(annotations: Mapping[str, str], labels: Mapping[str, str], data: Mapping[str, Sensitive[bytes]]) -> Marks:
     """Return the marks on an object that holds `data`."""
     helm_release, argo_cd = _helm_release(annotations, labels), _argo_cd(annotations, labels)
     tools = tuple(_tools({**annotations, **labels}, helm_release, argo_cd))

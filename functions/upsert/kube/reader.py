@@ -10,7 +10,7 @@ from upsert.kube import calls
 from upsert.kube.api import Api
 
 
-class Reader:
+class KubeReader:
     """One cluster, for one run of the adopter. Threads may share it."""
 
     _versions: tuple[str, ...] = ("v1", "v1beta1")

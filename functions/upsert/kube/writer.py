@@ -12,7 +12,7 @@ from upsert.kube.namespaces import list_names
 from upsert.kube.pace import Pace
 
 
-class Writer:
+class KubeWriter:
     """One cluster, for one run. Threads may share it."""
 
     def __init__(self, api: Api, *, is_patient: bool = False) -> None:

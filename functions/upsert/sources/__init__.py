@@ -7,7 +7,7 @@ from functools import partial
 from upsert.core.fields import Fields
 from upsert.core.objects import Part, Ref
 from upsert.sources import ecr, secrets_manager
-from upsert.sources.source import Aws, Reading, Source
+from upsert.sources.source import AwsApi, Reading, Source
 
 TABLE: dict[str, Source] = {
     source.word: source for source in (ecr.PRIVATE, ecr.PUBLIC, secrets_manager.SECRET)
@@ -25,7 +25,7 @@ def part(place: str, at: Fields, *, login: bool) -> Part:
     return Part(place, Ref(source.word, tuple(sorted(source.form(at).items()))))
 
 
-def read(refs: Collection[Ref], aws: Aws) -> Reading:
+def read(refs: Collection[Ref], aws: AwsApi) -> Reading:
     """Return what each of the refs gives, or why it gives nothing. Different sources are asked at the same time."""
     by_source = {
         word: [ref for ref in refs if ref.source == word] for word in dict.fromkeys(ref.source for ref in refs)
@@ -37,6 +37,6 @@ def read(refs: Collection[Ref], aws: Aws) -> Reading:
         return {ref: given for reading in readings for ref, given in reading.items()}
 
 
-def _read_one(item: tuple[str, list[Ref]], aws: Aws) -> Reading:
+def _read_one(item: tuple[str, list[Ref]], aws: AwsApi) -> Reading:
     word, refs = item
     return TABLE[word].read(refs, aws)

@@ -12,7 +12,7 @@ from upsert.core.objects import Material, Ref
 from upsert.core.registries import PUBLIC_HOST, PUBLIC_REGION, private_host
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
-from upsert.sources.source import Aws, Reading, Source
+from upsert.sources.source import AwsApi, Reading, Source
 
 _USERNAME = "AWS"
 _PRIVATE, _PUBLIC = "ecr", "ecr_public"
@@ -39,7 +39,7 @@ def _form(at: Fields, word: str, known: tuple[str, ...]) -> Mapping[str, str]:
     return {name: fields.text(name, _FORMS[name], is_secret=name == "host") for name in known if name in fields}
 
 
-def _read(refs: Collection[Ref], aws: Aws) -> Reading:
+def _read(refs: Collection[Ref], aws: AwsApi) -> Reading:
     """Return a login for each registry, from one GetAuthorizationToken per distinct region and role.
 
     A token is good for every registry that its identity may pull from in that region, for 12 hours. ECR Public has
@@ -59,11 +59,11 @@ def _read(refs: Collection[Ref], aws: Aws) -> Reading:
 type _Token = tuple[Sensitive[str], datetime]
 
 
-def _region(ref: Ref, aws: Aws) -> str:
+def _region(ref: Ref, aws: AwsApi) -> str:
     return PUBLIC_REGION if ref.source == _PUBLIC else ref.get("region", aws.region)
 
 
-def _host(ref: Ref, aws: Aws) -> str:
+def _host(ref: Ref, aws: AwsApi) -> str:
     """Return the host of a registry. Without an account it is the role's own, or the function's."""
     if ref.source == _PUBLIC:
         return PUBLIC_HOST
@@ -85,7 +85,7 @@ def _material(host: str, token: _Token | SourceFailed) -> Material | SourceFaile
     )
 
 
-def _token(word: str, region: str, role_arn: str, *, aws: Aws) -> _Token | SourceFailed:
+def _token(word: str, region: str, role_arn: str, *, aws: AwsApi) -> _Token | SourceFailed:
     where = "ECR Public" if word == _PUBLIC else f"ECR in {region}"
     try:
         granted = _ask(word, region, role_arn, aws)
@@ -104,7 +104,7 @@ def _token(word: str, region: str, role_arn: str, *, aws: Aws) -> _Token | Sourc
     return password, expires_at
 
 
-def _ask(word: str, region: str, role_arn: str, aws: Aws) -> Mapping[str, Any]:
+def _ask(word: str, region: str, role_arn: str, aws: AwsApi) -> Mapping[str, Any]:
     answer = aws.call(
         "ecr-public" if word == _PUBLIC else "ecr", "get_authorization_token", region=region, role_arn=role_arn
     )

@@ -12,7 +12,7 @@ from upsert.core.objects import Material, Ref
 from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceEmpty, SourceFailed
-from upsert.sources.source import Aws, Reading, Source
+from upsert.sources.source import AwsApi, Reading, Source
 
 _CURRENT, _OUR_STAGE = "AWSCURRENT", f"{FIELD_MANAGER}-import"
 
@@ -24,13 +24,13 @@ def _form(at: Fields) -> Mapping[str, str]:
     return {"secret": secret, **member}
 
 
-def _read(refs: Collection[Ref], aws: Aws) -> Reading:
+def _read(refs: Collection[Ref], aws: AwsApi) -> Reading:
     """Return the value of each secret, or of one member of the JSON text in it. Each secret is read once."""
     values = {secret: _value(secret, aws) for secret in dict.fromkeys(ref.get("secret") for ref in refs)}
     return {ref: _material(ref, values[ref.get("secret")]) for ref in refs}
 
 
-def fetch(secret: str, aws: Aws) -> tuple[Sensitive[str], str] | None:
+def fetch(secret: str, aws: AwsApi) -> tuple[Sensitive[str], str] | None:
     """Return the current value as text and its version, or None if the secret holds none yet.
 
     Raises `SourceFailed`.
@@ -49,7 +49,7 @@ def fetch(secret: str, aws: Aws) -> tuple[Sensitive[str], str] | None:
     return Sensitive(str(answer.get("SecretString") or "")), str(answer.get("VersionId") or "")
 
 
-def put(secret: str, value: Sensitive[str], aws: Aws, *, over: str) -> bool:
+def put(secret: str, value: Sensitive[str], aws: AwsApi, *, over: str) -> bool:
     """Make `value` the current one if the version `over` still is, or there still is none, and return whether.
 
     The one before stays as AWSPREVIOUS. A new version under a label of our own, and then a compare-and-swap: the label
@@ -100,7 +100,7 @@ _NEEDS = {
 }
 
 
-def _value(secret: str, aws: Aws) -> Sensitive[str] | SourceFailed:
+def _value(secret: str, aws: AwsApi) -> Sensitive[str] | SourceFailed:
     try:
         found = fetch(secret, aws)
     except SourceFailed as error:

@@ -9,7 +9,7 @@ from upsert.core.objects import Material, Ref
 from upsert.errors import SourceFailed
 
 
-class Aws(Protocol):
+class AwsApi(Protocol):
     """The AWS APIs, as far as a source needs them."""
 
     @property
@@ -40,4 +40,4 @@ class Source:
     word: str
     gives_login: bool
     form: Callable[[Fields], Mapping[str, str]]
-    read: Callable[[Collection[Ref], Aws], Reading]
+    read: Callable[[Collection[Ref], AwsApi], Reading]

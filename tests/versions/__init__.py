@@ -1,0 +1,1 @@
+"""Tests on the newest and the oldest Kubernetes: `make versions`."""
