@@ -15,6 +15,7 @@ from tests.proofs.conftest import Crowd
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Aws, Seen, invoke
+from tests.support.raw_server import raw_server
 from tests.support.standin import Reply, Request, Standin
 from tests.support.webhooks import configuration, hook
 from upsert import rounds
@@ -25,24 +26,14 @@ LABEL = "behind-the-webhook"
 @contextmanager
 def dead_server() -> Iterator[str]:
     """Take TCP connections and never say a word on them."""
-    with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
-        held: list[socket.socket] = []
+    over = threading.Event()
 
-        def accept() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                held.append(connection)
+    def hold(_connection: socket.socket) -> None:
+        over.wait(600)
 
-        thread = threading.Thread(target=accept)
-        thread.start()
-        yield f"https://127.0.0.1:{listener.getsockname()[1]}"
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
-        for connection in held:
-            connection.close()
+    with raw_server(hold) as url:
+        yield url
+        over.set()
 
 
 @contextmanager

@@ -4,17 +4,14 @@ import json
 import random
 import re
 import socket
-import ssl
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from tests.support.certificates import ServingCertificate, make_serving_certificate
+from tests.support.raw_server import raw_server
 from tests.support.refresher import connect, run
-from tests.support.standin import server_tls
 from upsert import rounds
 from upsert.core.outcomes import Applied, Failed
 from upsert.kube.writer import KubeWriter
@@ -47,18 +44,15 @@ class Muddle:
         self._random = random.Random(seed)
         self._lock = threading.Lock()
 
-    def talk(self, connection: ssl.SSLSocket) -> None:
+    def talk(self, connection: socket.socket) -> None:
+        """Answer the requests of one connection."""
         kept = b""
         stale = b""
-        with connection:
-            while request := _receive(connection, kept):
-                method, path, kept = request
-                answer = _listed() if method == "GET" else _answer(path)
-                try:
-                    connection.sendall(self._muddled(answer, stale) if method == "PATCH" else answer)
-                except OSError:
-                    return
-                stale = answer
+        while request := _receive(connection, kept):
+            method, path, kept = request
+            answer = _listed() if method == "GET" else _answer(path)
+            connection.sendall(self._muddled(answer, stale) if method == "PATCH" else answer)
+            stale = answer
 
     def _muddled(self, answer: bytes, stale: bytes) -> bytes:
         with self._lock:
@@ -101,7 +95,7 @@ def _http(status: int, body: object) -> bytes:
     return head.encode() + content
 
 
-def _receive(connection: ssl.SSLSocket, received: bytes) -> tuple[str, str, bytes] | None:
+def _receive(connection: socket.socket, received: bytes) -> tuple[str, str, bytes] | None:
     """Return method and path of the next request, and what came after it."""
     while True:
         head, found, rest = received.partition(b"\r\n\r\n")
@@ -112,40 +106,10 @@ def _receive(connection: ssl.SSLSocket, received: bytes) -> tuple[str, str, byte
                 line = _REQUEST_LINE.match(head + b"\r\n")
                 assert line is not None, head
                 return line[1].decode(), line[2].decode(), rest[size:]
-        try:
-            piece = connection.recv(65536)
-        except OSError:
-            return None
+        piece = connection.recv(65536)
         if not piece:
             return None
         received += piece
-
-
-@contextmanager
-def serving(muddle: Muddle, certificate: ServingCertificate) -> Iterator[str]:
-    context = server_tls(certificate)
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
-
-        def handle(accepted: socket.socket) -> None:
-            try:
-                connection = context.wrap_socket(accepted, server_side=True)
-            except OSError:
-                return
-            muddle.talk(connection)
-
-        def accept() -> None:
-            while True:
-                try:
-                    accepted, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=handle, args=(accepted,), daemon=True).start()
-
-        thread = threading.Thread(target=accept)
-        thread.start()
-        yield f"https://127.0.0.1:{listener.getsockname()[1]}"
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
 
 
 def test_no_answer_is_taken_for_that_of_another_request(certificate: ServingCertificate) -> None:
@@ -153,7 +117,7 @@ def test_no_answer_is_taken_for_that_of_another_request(certificate: ServingCert
     applied = 0
     for seed in range(RUNS):
         muddle = Muddle(seed)
-        with serving(muddle, certificate) as endpoint:
+        with raw_server(muddle.talk, certificate) as endpoint:
             outcomes = run(KubeWriter(connect(endpoint, certificate.ca_pem, concurrency=8))).outcomes
         faults += muddle.faults
         assert set(outcomes) == set(NAMESPACES)

@@ -16,7 +16,7 @@ from tests.proofs.conftest import Crowd
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Aws, invoke
-from upsert.kube.api import CONCURRENCY
+from upsert.kube.pace import CONCURRENCY
 
 
 class ConnectProxy(ThreadingTCPServer):

@@ -2,20 +2,20 @@
 
 import json
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.support.certificates import ServingCertificate, make_serving_certificate
+from tests.support.raw_server import raw_server
 from tests.support.refresher import SECRET, connect
-from tests.support.standin import Reply, Request, Standin, server_tls
+from tests.support.standin import Reply, Request, Standin
 from upsert.core import parsing
 from upsert.core.answers import Answer, Written
 from upsert.core.identity import REFRESHER
@@ -373,70 +373,33 @@ def test_after_an_interim_answer_the_connection_is_not_used_again(
     certificate: ServingCertificate, interim: int
 ) -> None:
     """Each real answer comes after an interim one: out of step, it would be read as that to the next request."""
-    listener = socket.create_server(("127.0.0.1", 0))
     asked: list[str] = []
 
-    def talk(connection: ssl.SSLSocket) -> None:
-        with closing(connection):
-            while head := read_head(connection):
-                namespace = head.split("/")[4]
-                asked.append(namespace)
-                body = written(namespace).content()
-                ending = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-                connection.sendall(f"HTTP/1.1 {interim} Early\r\n\r\n".encode() + ending)
+    def talk(connection: socket.socket) -> None:
+        while head := read_head(connection):
+            namespace = head.split("/")[4]
+            asked.append(namespace)
+            body = written(namespace).content()
+            answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+            connection.sendall(f"HTTP/1.1 {interim} Early\r\n\r\n".encode() + answer)
 
-    with serving(listener, certificate, talk):
-        writer = KubeWriter(
-            connect(f"https://127.0.0.1:{listener.getsockname()[1]}", certificate.ca_pem, concurrency=1)
-        )
+    with raw_server(talk, certificate) as endpoint:
+        writer = KubeWriter(connect(endpoint, certificate.ca_pem, concurrency=1))
         found = [apply(writer, namespace) for namespace in ("team-a", "team-b", "team-c")]
 
     assert found == [Answer(0, trouble="connection")] * 3
     assert asked == ["team-a", "team-b", "team-c"]
 
 
-def read_head(connection: ssl.SSLSocket) -> str:
-    """Return the head of a request that has MANIFEST as its body."""
+def read_head(connection: socket.socket) -> str:
+    """Return the head of a request that has MANIFEST as its body, or nothing at the end."""
     received = b""
     while MANIFEST.reveal() not in received:
-        try:
-            piece = connection.recv(65536)
-        except OSError:
-            return ""
+        piece = connection.recv(65536)
         if not piece:
             return ""
         received += piece
     return received.decode()
-
-
-@contextmanager
-def serving(
-    listener: socket.socket, certificate: ServingCertificate, talk: Callable[[ssl.SSLSocket], None]
-) -> Iterator[None]:
-    """Let `talk` have each connection, over TLS."""
-    context = server_tls(certificate)
-    threads: list[threading.Thread] = []
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            thread = threading.Thread(target=talk, args=(context.wrap_socket(connection, server_side=True),))
-            thread.start()
-            threads.append(thread)
-
-    acceptor = threading.Thread(target=accept)
-    acceptor.start()
-    try:
-        yield
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        acceptor.join(10)
-        for thread in threads:
-            thread.join(10)
 
 
 def test_a_redirect_is_not_followed(serve: Serve) -> None:

@@ -7,9 +7,11 @@ is ever decoded.
 import ssl
 import time
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 
 from tenacity import RetryCallState, Retrying, retry_if_result, wait_exponential_jitter
+from urllib3 import HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
 from urllib3.util import Timeout
 
@@ -21,10 +23,9 @@ from upsert.kube import transport
 from upsert.kube.access import ClusterAccess
 from upsert.kube.bearer import BearerTokens
 from upsert.kube.calls import Call
-from upsert.kube.pace import Pace
+from upsert.kube.pace import CONCURRENCY, Pace
 
 _PAGE = 500
-CONCURRENCY = 16
 _CONNECT_TIMEOUT_SECONDS = 5.0
 # The server may hold a request in its queue for 15 seconds and work on a write for 34.
 # https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go
@@ -60,7 +61,8 @@ class Api:
         self._bearer = bearer
         self._remaining = remaining
         self.pace = Pace(concurrency)
-        self._pool = transport.connections(access.endpoint, access.ca_pem, self.pace.most_in_all)
+        self._connections = partial(transport.connections, access.endpoint, access.ca_pem, self.pace.most_in_all)
+        self._pool = self._connections()
         self._lock = Lock()
         self._requests = 0
 
@@ -163,8 +165,9 @@ class Api:
         with self._lock:
             self._requests += 1
         left = max(_LEAST_TIMEOUT_SECONDS, self._remaining() - SAFETY_MARGIN_SECONDS / 2)
+        pool = self._pool
         try:
-            response = self._pool.urlopen(
+            response = pool.urlopen(
                 call.method,
                 call.path,
                 headers={**call.headers, "Authorization": f"Bearer {token.reveal()}", "User-Agent": FIELD_MANAGER},
@@ -180,7 +183,6 @@ class Api:
                 redirect=False,
                 preload_content=False,
             )
-            connection = response.connection
             content = response.read(parsing.LONGEST_BODY + 1)
             if len(content) > parsing.LONGEST_BODY:
                 response.close()
@@ -201,10 +203,16 @@ class Api:
         if response.status < 200 or answer.is_out_of_step:
             # An interim answer (103 Early Hints, say) is read as if it were the answer, and the real one is left for
             # the next request on that connection.
-            if connection:
-                connection.close()
+            self._abandon(pool)
             return answer if response.status >= 200 else Answer(0, trouble="connection")
         return answer
+
+    def _abandon(self, pool: HTTPSConnectionPool) -> None:
+        """Use no connection of a pool again: the bad one went back to it when it was read, for anybody to take."""
+        with self._lock:
+            if self._pool is pool:
+                self._pool = self._connections()
+        pool.close()
 
 
 def _is_worth_retrying[T](call: Call[T], answer: Answer[T]) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition
 
+# More young requests than these at once gain nothing: the time goes into TLS and JSON, on one processor.
+CONCURRENCY = 16
 # A server that refuses so many requests in a row gets the time that it asks for, or this much if it names none.
 _REFUSED_IN_A_ROW = 16
 _LEAST_PAUSE_SECONDS = 1.0
