@@ -43,6 +43,10 @@ soak: $(TOOLS) ## run the long proofs and print their figures
 	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
 		$(DEV)/python -m pytest -m soak -s $(PYTEST_ARGUMENTS)
 
+.PHONY: versions
+versions: $(TOOLS) ## run the tests of what Kubernetes does on the newest and on the oldest version
+	$(DEV)/python -m tests.versions $(PYTEST_ARGUMENTS)
+
 .PHONY: bench
 bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side by side, and plot them
 	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" PYTHONPATH=functions \

@@ -57,6 +57,9 @@ def build(module: Path = NEWEST) -> Path:
     `ChildFailed` if it fails.
     """
     folder = _cache() / _key(module)
+    if folder.exists():
+        # Without the lock, which somebody who builds another version may hold for minutes.
+        return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(folder.parent / "build.lock"):
         if not folder.exists():
