@@ -14,6 +14,7 @@ import pytest
 from tests.proofs.conftest import Crowd
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
+from tests.support.faults import Fault, FaultProxy, Passage
 from tests.support.invocation import Aws, Seen, invoke
 from tests.support.raw_server import raw_server
 from tests.support.standin import Reply, Request, Standin
@@ -166,3 +167,58 @@ def test_a_write_that_takes_as_long_as_a_server_may_take_is_waited_for(
             seen = invoke(aws, {"namespaces": list(names)})
     assert seen.error is None
     assert {record["namespace"] for record in seen.named("object.applied")} == set(names)
+
+
+def test_refusals_of_some_namespaces_do_not_hold_up_the_others(aws: Aws, plane: ControlPlane, crowd: Crowd) -> None:
+    """A server, or what is before it, asks for patience for some: they get it, and nobody else waits."""
+    names = crowd(80)
+    some = set(names[:20])
+
+    def choose(passage: Passage) -> Fault | None:
+        return Fault.THROTTLED if passage.namespace in some and passage.nth <= 2 else None
+
+    with FaultProxy(plane, choose) as proxy:
+        aws.point_at(proxy.endpoint, proxy.ca_pem)
+        began = time.time()
+        seen = invoke(aws, {"namespaces": list(names)})
+    assert proxy.injected[Fault.THROTTLED] == 2 * len(some)
+    healthy = seconds_until(seen, names[20:], began)
+    patient = seconds_until(seen, names[:20], began)
+    print(f"\nproof: namespaces={len(names)} refused={len(some)} last_healthy={healthy:.1f}s last={patient:.1f}s")
+    # Two refusals, each with a second that the server asks for.
+    assert healthy < 2.0 <= patient
+    assert seen.reasons == {}
+
+
+def test_an_outage_in_the_middle_loses_nobody_and_starts_nobody_over(
+    aws: Aws, plane: ControlPlane, crowd: Crowd
+) -> None:
+    """After a third of the namespaces every connection is reset for two seconds; then the server is back."""
+    names = crowd(60)
+    outage: list[float] = []
+    applied: set[str] = set()
+
+    def choose(passage: Passage) -> Fault | None:
+        if passage.method != "PATCH":
+            return None
+        if len(applied) >= 20 and not outage:
+            outage.append(time.monotonic())
+        if outage and time.monotonic() - outage[0] < 2.0:
+            return Fault.RESET_BEFORE
+        applied.add(passage.namespace)
+        return None
+
+    with FaultProxy(plane, choose) as proxy:
+        aws.point_at(proxy.endpoint, proxy.ca_pem)
+        seen = invoke(aws, {"namespaces": list(names)})
+    first_tries: dict[str, int] = {}
+    second_tries: list[int] = []
+    for at, passage in enumerate(passage for passage, _ in proxy.history if passage.method == "PATCH"):
+        if passage.namespace in first_tries:
+            second_tries.append(at)
+        else:
+            first_tries[passage.namespace] = at
+    print(f"\nproof: outage: resets={proxy.injected[Fault.RESET_BEFORE]} applied={len(seen.named('object.applied'))}")
+    assert proxy.injected[Fault.RESET_BEFORE] >= 40
+    assert {record["namespace"] for record in seen.named("object.applied")} == set(names)
+    assert max(first_tries.values()) < min(second_tries) + 16
