@@ -12,7 +12,7 @@ from upsert.core.objects import BadMaterial, Desired, Material, Object, Ref
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.planning import Plan
 from upsert.core.reports import RefreshReport, sources_failed
-from upsert.errors import SourceFailed
+from upsert.errors import InputError, SourceFailed
 from upsert.request import Request
 from upsert.writing import Writer, write_all
 
@@ -58,8 +58,13 @@ def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
     if not desired:
         raise sources_failed(not_made)
     writer = parts.connect()
+    existing, misread = _existing(writer, objects, request, wanted)
+    for one in objects:
+        if why := misread.get(one.scope.selector):
+            parts.source_failed(one, why)
+            not_made.append((one, why))
     # With those that could not be made: where another object overlaps with one of them, it is not written either.
-    plan = _plan(writer, objects, request, wanted)
+    plan = _plan(tuple(one for one in objects if one.scope.selector in existing), existing, request, wanted)
     for one in plan.unplaced:
         parts.unplaced(one)
     results: list[Outcome] = [outcomes.overlap(title, namespace) for title, namespace in plan.overlaps]
@@ -141,15 +146,35 @@ def _wanted(request: Request) -> dict[Object, set[str]]:
     }
 
 
-def _plan(
+type _Existing = dict[str, Sequence[str]]
+
+
+def _existing(
     writer: Writer, objects: Sequence[Object], request: Request, wanted: Mapping[Object, Collection[str]]
+) -> tuple[_Existing, Mapping[str, SourceFailed]]:
+    """Return the namespaces that exist for each selector, and the selectors that the API server does not understand.
+
+    Such a one is the trouble of its own objects. Raises it as an `InputError` if there is no other.
+    """
+    missed = sorted({name for one in objects for name in wanted[one]})
+    names = namespaces.exact(missed if request.gaps is not None else request.namespaces)
+    existing: _Existing = {}
+    misread: dict[str, SourceFailed] = {}
+    for selector in dict.fromkeys(one.scope.selector for one in objects):
+        try:
+            existing[selector] = writer.namespaces(selector, names)
+        except InputError as error:
+            misread[selector] = SourceFailed(str(error))
+    if not existing:
+        raise InputError([str(why) for why in misread.values()])
+    return existing, misread
+
+
+def _plan(
+    objects: Sequence[Object], existing: _Existing, request: Request, wanted: Mapping[Object, Collection[str]]
 ) -> Plan:
-    selectors = dict.fromkeys(one.scope.selector for one in objects)
     if request.gaps is not None:
-        names = namespaces.exact(sorted({name for one in objects for name in wanted[one]}))
-        existing = {selector: writer.namespaces(selector, names) for selector in selectors}
         return planning.plan_gaps(objects, existing, wanted)
-    existing = {selector: writer.namespaces(selector, namespaces.exact(request.namespaces)) for selector in selectors}
     return planning.plan(objects, existing, requested=request.namespaces)
 
 

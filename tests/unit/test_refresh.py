@@ -19,7 +19,7 @@ from upsert.core.answers import Answer, Refusal, Written
 from upsert.core.objects import Material, Object, OnConflict, Part, Ref, Target
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.sensitive import Sensitive
-from upsert.errors import (
+from upsert.errors import InputError, (
     ClusterNotFound,
     ClusterNotTrusted,
     ListForbidden,
@@ -403,6 +403,30 @@ def test_a_secret_that_somebody_replaces_before_the_old_copy_is_removed_keeps_th
     assert f"annotations/{LAST_APPLIED}" in anew.fields, "the next refresh looks again"
 
 
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_a_secret_that_somebody_deletes_before_the_old_copy_is_removed_is_created_anew(comes_back: bool) -> None:
+    cluster = cluster_of("a")
+    stored = cluster.store("a", held_by_kubectl_apply(), "kubectl-client-side-apply")
+    remove = cluster.remove_last_applied
+
+    def deleted_first(*arguments: Any, **options: Any) -> Answer[Written]:
+        del cluster.contents["a"].secrets[SECRET]
+        cluster.time_is_up = not comes_back
+        return remove(*arguments, **options)
+
+    cluster.remove_last_applied = deleted_first  # type: ignore[method-assign]
+
+    result = run(cluster)
+
+    outcome = result.outcomes["a"]
+    assert isinstance(outcome, Applied), "nothing holds an old value any more"
+    if comes_back:
+        assert (outcome.change, outcome.uid) == ("created", cluster.contents["a"].secrets[SECRET].uid)
+    else:
+        assert (outcome.change, outcome.uid) == ("updated", stored.uid)
+    assert result.report.failures == ()
+
+
 def test_an_old_copy_that_cannot_be_removed_is_a_failure() -> None:
     cluster = cluster_of("a")
     cluster.store("a", held_by_kubectl_apply(), "kubectl-client-side-apply")
@@ -412,6 +436,35 @@ def test_an_old_copy_that_cannot_be_removed_is_a_failure() -> None:
 
     assert isinstance(failed, Failed)
     assert (failed.reason, failed.status) == ("stale-copy", 403)
+
+
+BLIND = Written("u", "1", blind_keys=(("helm", frozenset({".dockerconfigjson"})), ("notes", frozenset({"notes"}))))
+
+
+def test_one_who_writes_our_key_as_string_data_is_taken_over_from_by_name() -> None:
+    cluster = cluster_of("a")
+    cluster.instead["a"] = lambda: Answer(200, value=BLIND)
+
+    outcome = run(cluster).outcomes["a"]
+
+    assert isinstance(outcome, Applied)
+    assert outcome.took_over_from == ("helm",)
+
+
+def test_under_refuse_one_who_writes_our_key_as_string_data_is_a_failure_and_one_who_writes_another_is_none() -> None:
+    cluster = cluster_of("a", "b")
+    cluster.instead["a"] = lambda: Answer(200, value=BLIND)
+    cluster.instead["b"] = lambda: Answer(200, value=replace(BLIND, blind_keys=BLIND.blind_keys[1:]))
+
+    outcomes = run(cluster, on_conflict=OnConflict.REFUSE).outcomes
+
+    failed, applied = outcomes["a"], outcomes["b"]
+    assert isinstance(failed, Failed)
+    assert (failed.reason, failed.status) == ("contested", 200)
+    assert failed.remedy.startswith("helm writes this Secret too")
+    assert "It was written over" in failed.remedy
+    assert isinstance(applied, Applied)
+    assert applied.took_over_from == ()
 
 
 def test_a_secret_that_is_being_deleted_is_never_applied() -> None:
@@ -691,3 +744,23 @@ def test_many_objects_in_many_namespaces_take_no_time_of_their_own() -> None:
 
     assert report.applied == 1000
     assert time.process_time() - started < 10
+
+
+def test_a_selector_that_the_server_does_not_understand_fails_its_own_object_alone() -> None:
+    cluster = FakeCluster()
+    cluster.add("team-a")
+    bad, good = pull_object(name="bad", selector="=,="), pull_object()
+
+    result = run(cluster, None, bad, good)
+
+    assert {name: type(outcome) for name, outcome in result.outcomes.items()} == {"team-a": Applied}
+    assert [title for title, _ in result.report.not_made] == ["secret/bad"]
+    assert "does not understand '=,='" in str(result.report.error(is_by_hand=False))
+
+
+def test_a_run_without_any_selector_that_the_server_understands_is_stopped() -> None:
+    cluster = FakeCluster()
+    cluster.add("team-a")
+
+    with pytest.raises(InputError, match="does not understand '=,='"):
+        run(cluster, selector="=,=")
