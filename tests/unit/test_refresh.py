@@ -19,9 +19,10 @@ from upsert.core.answers import Answer, Refusal, Written
 from upsert.core.objects import Material, Object, OnConflict, Part, Ref, Target
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.sensitive import Sensitive
-from upsert.errors import InputError, (
+from upsert.errors import (
     ClusterNotFound,
     ClusterNotTrusted,
+    InputError,
     ListForbidden,
     NoNamespaceMatches,
     ObjectsFailed,
