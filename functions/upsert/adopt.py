@@ -177,7 +177,7 @@ def _adopt(
         )
     if trouble and not (trouble.is_precondition_failed or trouble.is_conflict_of_managers):
         return check.not_done(Asked(one.title, namespace, writer.identity, verb="adopt"), trouble)
-    if not (now or answer.status == 404):
+    if not (now or answer.is_not_found):
         return check.not_done(Asked(one.title, namespace, writer.identity, verb="read"), answer)
     return Refused(one.title, namespace, "changed since the check; check again")
 

@@ -1,6 +1,6 @@
 """The use case behind import: a live pull Secret's entries for other registries go to where they are kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from upsert.core.adoptions import Imported, Result
 from upsert.core.docker_config import DATA_KEY, Entry, NotADockerConfig
 from upsert.core.live import LiveObject
 from upsert.core.names import Names
-from upsert.core.objects import Object, Part
+from upsert.core.objects import BadMaterial, Desired, Material, NothingYet, Object, Part
 from upsert.core.remedies import Asked
 from upsert.core.resources import SECRETS
 from upsert.core.secrecy import secrets_in
@@ -75,6 +75,7 @@ def import_entries(request: AdoptRequest, parts: ImportParts) -> AdoptReport:
             f"{namespace}: secret {kept.name} holds another value for {hosts}; {_UNCHANGED}. Find out which one is "
             "right, and remove the other"
         )
+    _check_usable(one, part, plan.merged, parts.sources.build, f"{namespace}: secret {kept.name}")
     if plan.added:
         text = Sensitive(docker_config.write(plan.merged).reveal().decode())
         # Two imports at once read the same version, and only one of them moves on from it.
@@ -128,6 +129,22 @@ def _own_hosts(one: Object, kept: Part, sources: Sources) -> list[str]:
     return hosts
 
 
+def _check_usable(
+    one: Object,
+    kept: Part,
+    entries: Sequence[Entry],
+    build: Callable[[Object, Mapping[str, Material]], Desired],
+    whose: str,
+) -> None:
+    """Raise `ImportRefused` if no object could be made of what would be kept."""
+    try:
+        build(one, {kept.place: Material({"value": docker_config.write(entries)})})
+    except NothingYet:
+        return
+    except BadMaterial as wrong:
+        raise ImportRefused(f"{whose} would be of no use to a refresh: {wrong}; {_UNCHANGED}") from None
+
+
 def _entries_kept(name: str, version: Version | None) -> tuple[Entry, ...]:
     if version is None:
         return ()
@@ -141,7 +158,7 @@ def _entries_live(writer: AdoptWriter, reader: AdoptReader, one: Object, namespa
     answer = reader.live(SECRETS.path(namespace, one.name))
     if answer.value is None:
         trouble = check.not_done(Asked(one.title, namespace, writer.identity, verb="read"), answer)
-        why = "missing" if answer.status == 404 else getattr(trouble, "remedy", trouble.reason)
+        why = "missing" if answer.is_not_found else getattr(trouble, "remedy", trouble.reason)
         raise ImportRefused(f"{namespace}: the Secret was not read: {why}; {_UNCHANGED}")
     return _entries_of(answer.value, namespace)
 

@@ -81,7 +81,12 @@ def _of_one_name(
     found = _find(store, name, applied, pause)
     yield from (AccountMissing(one.namespace, name) for one in applied if one.namespace not in found)
     patch = partial(_patch, store, secret_name=secret_name, dry_run=dry_run)
-    yield from in_parallel(patch, found.values(), workers=store.concurrency, broken=account_outcomes.broken)
+    yield from in_parallel(
+        patch,
+        found.values(),
+        workers=store.concurrency,
+        broken=lambda account, fault: account_outcomes.broken(account, secret_name, fault),
+    )
 
 
 def _find(
@@ -111,11 +116,11 @@ def _patch(store: AccountStore, account: ServiceAccount, *, secret_name: str, dr
         if secret_name in account.pull_secrets:
             return AccountUnchanged(account.namespace, account.name)
         if not store.may_start():
-            return account_outcomes.deadline(account)
+            return account_outcomes.deadline(account, secret_name)
         answer = store.patch(account, service_accounts.naming(account, secret_name), dry_run=dry_run)
         if answer.value:
             return account_outcomes.patched(account, answer.status, answer.value)
-        if answer.status == 404:
+        if answer.is_not_found:
             return AccountMissing(account.namespace, account.name)
         if not answer.is_precondition_failed:
             break
@@ -123,4 +128,4 @@ def _patch(store: AccountStore, account: ServiceAccount, *, secret_name: str, dr
         if account.namespace not in anew:
             return AccountMissing(account.namespace, account.name)
         account = anew[account.namespace]
-    return account_outcomes.failed(account, answer)
+    return account_outcomes.failed(account, secret_name, answer)

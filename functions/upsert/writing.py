@@ -41,6 +41,7 @@ class _Write:
     asked: Asked
     path: str
     document: Sensitive[bytes]
+    keys: frozenset[str]
     took_over_from: tuple[str, ...] = ()
 
 
@@ -55,6 +56,7 @@ def write_all(
             Asked(one.title, namespace, writer.identity),
             desired[one].resource.path(namespace, one.name),
             documents[one],
+            frozenset(desired[one].data),
         )
         for one, namespace in plan.writes
         if one in desired
@@ -86,22 +88,23 @@ def _write(writer: Writer, write: _Write, *, dry_run: bool) -> _Result | Again[_
     if answer.value.is_being_deleted:
         # Finalizers are as a rule done in seconds; what was written is gone then, and a later try creates it anew.
         return Again((write.one, outcomes.being_deleted(write.asked, answer.status)))
-    if blind := answer.value.blind_managers:
+    if blind := answer.value.blind_managers(write.keys):
         if write.one.on_conflict is OnConflict.REFUSE:
             return write.one, outcomes.blindly_contested(write.asked, answer.status, blind)
         write.took_over_from = tuple(dict.fromkeys((*write.took_over_from, *blind)))
+    duration_ms = _milliseconds_since(started)
+    done = outcomes.applied(
+        write.asked, answer.status, answer.value, took_over_from=write.took_over_from, duration_ms=duration_ms
+    )
     if answer.value.holds_last_applied:
         removed = writer.remove_last_applied(write.path, answer.value, dry_run=dry_run)
+        if removed.is_not_found:
+            # Somebody deleted it since, and no copy is left; a later try creates it anew.
+            return Again((write.one, done))
         # Or somebody changed the object since: the next refresh looks again.
         if removed.value is None and not removed.is_precondition_failed:
             return _not_done(write, removed, outcomes.stale_copy(write.asked, removed))
-    return write.one, outcomes.applied(
-        write.asked,
-        answer.status,
-        answer.value,
-        took_over_from=write.took_over_from,
-        duration_ms=_milliseconds_since(started),
-    )
+    return write.one, done
 
 
 def _not_done(write: _Write, answer: Answer[Written], outcome: Outcome) -> _Result | Again[_Result]:

@@ -2,12 +2,14 @@
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
 import pytest
+from kubernetes.client import ApiException
 
 from tests.support import objects
 from tests.support.controlplane import ControlPlane
@@ -93,9 +95,24 @@ def team(plane: ControlPlane) -> Iterator[Team]:
     """Make a namespace with a Secret, or without one; they are gone after the test."""
     made: list[str] = []
 
+    def wait_until_writable(name: str) -> None:
+        """Wait until the server knows that the namespace of this name that was removed before is another one."""
+        deadline = time.monotonic() + 10
+        path, probe = f"/api/v1/namespaces/{name}/secrets", {"metadata": {"name": "probe"}}
+        while True:
+            try:
+                plane.request("POST", path, probe, query={"dryRun": "All"})
+            except ApiException as error:
+                if error.status != 403 or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+
     def make(name: str, body: dict[str, Any] | None = None, manager: str = "kubectl-create") -> str:
         plane.create_namespace(name)
         made.append(name)
+        wait_until_writable(name)
         if body:
             plane.create_secret(name, body, manager)
         return name

@@ -39,6 +39,18 @@ OTHERS = {
 }
 
 
+# Each makes a kubelet reject the whole Secret: a token, bare, in base64, in base64 of URLs, with blanks, a plain login.
+UNREADABLE = (
+    "glpat-abcdEFGH1234",
+    base64.b64encode(b"glpat-abcdEFGH1234").decode(),
+    base64.urlsafe_b64encode(b"me:~~~???").decode(),
+    f" {base64.b64encode(b'me:correct-horse').decode()} ",
+    "me:correct-horse",
+    base64.b64encode(base64.b64encode(b"me:correct-horse")).decode(),
+    base64.b64encode(b"me:correct-horse").decode().replace("j", "j ", 1) + "\t",
+)
+
+
 def event(name: str) -> dict[str, Any]:
     """Return a shipped example of an event."""
     found: dict[str, Any] = json.loads((EVENTS / f"adopt-{name}.json").read_text())
@@ -371,6 +383,76 @@ class TestImport:
         assert f"team-a/aws-ecr-token/https://{other}: left out (ECR gives a new password each time)" in lines
         assert aws.secrets.value == config(OTHERS).decode()
 
+    @pytest.mark.parametrize(
+        "key",
+        [
+            f"https://{HOST}/v1/",
+            f"{HOST}/team-a",
+            f"{HOST}:443",
+            "*.dkr.ecr.*.amazonaws.com",
+            "public.ecr.aws/alias",
+            f"http://{HOST.upper()}/v2/team/app",
+            "9999*.dkr.ecr.us-*.amazonaws.com",
+            "https://999999999999.dkr-ecr-fips.us-east-1.on.aws:443",
+            "*.*.*.*.*.*",
+            "ecr-public.aws.com/v2/",
+        ],
+    )
+    def test_a_login_of_ecr_is_left_out_in_every_spelling(self, aws: Migration, team: Team, key: str) -> None:
+        team("team-a", secret({key: entry("AWS", OLD)} | OTHERS))
+        checked = answer(aws.adopt(event("check") | {"namespaces": ["team-a"]}, **KEEPS))["lines"]
+        assert [line for line in checked if line.startswith(f"team-a/{SECRET}/{key}")], "it is printed"
+        lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]
+        assert f"team-a/{SECRET}/{key}: left out (ECR gives a new password each time)" in lines
+        assert aws.secrets.value == config(OTHERS).decode()
+
+    @pytest.mark.parametrize("key", ["amazonaws.com", "*.amazonaws.com", "123456789012.dkr.ecr.example.com", "*.io"])
+    def test_what_no_image_of_ecr_matches_is_imported(self, aws: Migration, team: Team, key: str) -> None:
+        team("team-a", secret({key: entry("robot", TOKEN)}))
+        assert answer(aws.adopt(event("import"), **KEEPS))["lines"] == [f"team-a/{SECRET}/{key}: imported"]
+
+    @pytest.mark.parametrize("auth", UNREADABLE)
+    def test_what_a_kubelet_cannot_read_is_not_imported(self, aws: Migration, team: Team, auth: str) -> None:
+        team("team-a", secret(ECR | OTHERS | {"ghcr.io": {"auth": auth}}))
+        seen = aws.adopt(event("import"), **KEEPS)
+        assert isinstance(seen.error, ImportRefused)
+        assert str(seen.error).startswith("team-a: a kubelet cannot read its .dockerconfigjson: auth of auths[")
+        assert auth not in str(seen.error)
+        assert aws.secrets.value is None
+
+    @pytest.mark.parametrize("others", [{}, OTHERS], ids=["nothing to import", "something to import"])
+    @pytest.mark.parametrize("auth", UNREADABLE)
+    def test_nothing_is_added_to_what_a_kubelet_cannot_read(
+        self, aws: Migration, team: Team, auth: str, others: dict[str, dict[str, str]]
+    ) -> None:
+        aws.secrets.value = kept = config({"ghcr.io": {"auth": auth}}).decode()
+        team("team-a", secret(ECR | others))
+        seen = aws.adopt(event("import"), **KEEPS)
+        assert isinstance(seen.error, ImportRefused)
+        assert str(seen.error).startswith(
+            f"team-a: secret {ARN} would be of no use to a refresh: a kubelet could not read the Secret: auth of auths["
+        )
+        assert aws.secrets.value == kept
+
+    @pytest.mark.parametrize(
+        ("kept", "live"),
+        [
+            (None, {"quay.io": entry("x", "1"), "https://quay.io": entry("x", "2")}),
+            ({"quay.io": entry("x", "1")}, {"https://quay.io/": entry("x", "2")}),
+            ({"https://QUAY.io": entry("x", "1")}, {"quay.io": entry("x", "1")}),
+        ],
+    )
+    def test_two_spellings_of_a_host_are_not_kept(
+        self, aws: Migration, team: Team, kept: dict[str, dict[str, str]] | None, live: dict[str, dict[str, str]]
+    ) -> None:
+        """A refresh would refuse both, and with them the login of ECR."""
+        aws.secrets.value = before = config(kept).decode() if kept else None
+        team("team-a", secret(ECR | live))
+        seen = aws.adopt(event("import"), **KEEPS)
+        assert isinstance(seen.error, ImportRefused)
+        assert "quay.io is there more than once" in str(seen.error).lower()
+        assert aws.secrets.value == before
+
     def test_nothing_to_import_writes_nothing(self, aws: Migration, team: Team) -> None:
         team("team-a", secret())
         lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]
@@ -476,6 +558,58 @@ KEPT: Mapping[str, tuple[str | None, str]] = {
     ),
     "an entry without fields": ('{"auths": {"quay.io": {}}}', f"{PLACE} has an entry without host or fields"),
 }
+
+
+@pytest.mark.parametrize("auth", UNREADABLE)
+def test_an_entry_that_a_kubelet_cannot_read_stops_all_that_would_use_it(
+    aws: Migration, plane: ControlPlane, team: Team, auth: str
+) -> None:
+    aws.secrets.value = config(OTHERS | {"ghcr.io": {"auth": auth}}).decode()
+    team("team-a", secret())
+    before = plane.get_secret("team-a", SECRET)
+    audit = AuditLog(plane.audit_log)
+    for seen in (aws.refresh(**KEEPS), aws.adopt(event("check"), **KEEPS), aws.adopt(event("adopt"), **KEEPS)):
+        assert isinstance(seen.error, SourceFailed)
+        assert "a kubelet could not read the Secret: auth of auths[1] (ghcr.io) is no" in str(seen.error)
+        assert auth.strip() not in "".join(seen.texts)
+    assert plane.get_secret("team-a", SECRET) == before
+    assert {key for user in ("refresher", "adopter") for key in audit.counts(user=user)} == set()
+
+
+READABLE: Mapping[str, str] = {
+    "auth without padding": '{"auth": "bWU6Y29ycmVjdC1ob3JzZTEy"}',
+    "auth without its one =": '{"auth": "bWU6Y29ycmVjdC1ob3JzZTE"}',
+    "auth without its two =": '{"auth": "bWU6Y29ycmVjdC1ob3JzZQ"}',
+    "auth with a line break": '{"auth": "bWU6Y29ycmVj\\ndC1ob3JzZQ=="}',
+    "email null": '{"username": "me", "password": "correct-horse", "email": null}',
+    "auth null": '{"username": "me", "password": "correct-horse", "auth": null}',
+    "a number in a field that it does not know": '{"auth": "bWU6Y29ycmVjdC1ob3JzZQ==", "expires": 5}',
+    "an object in a field that it does not know": '{"auth": "bWU6Y29ycmVjdC1ob3JzZQ==", "more": {"a": [1, null]}}',
+}
+
+
+@pytest.mark.parametrize("case", READABLE)
+def test_what_a_kubelet_reads_is_imported_matched_and_written(
+    aws: Migration, plane: ControlPlane, team: Team, case: str
+) -> None:
+    text = '{"auths": {"quay.io": ' + READABLE[case] + "}}"
+    team("team-a", secret(text.encode()))
+    assert answer(aws.adopt(event("import"), **KEEPS))["lines"] == [f"team-a/{SECRET}/quay.io: imported"]
+    checked = answer(aws.adopt(event("check"), **KEEPS))["lines"]
+    assert [line for line in checked if "/quay.io/" in line and not line.endswith(": MATCH")] == []
+    assert checked[-1] == f"team-a/{SECRET}: adoptable"
+    assert answer(aws.refresh(**KEEPS))["failed"] == 0
+    found: Any = auths(plane.get_secret("team-a", SECRET))
+    assert found["quay.io"] == json.loads(READABLE[case])
+    assert password_in(plane.get_secret("team-a", SECRET)) == aws.ecr.passwords[-1]
+
+
+@pytest.mark.parametrize("text", ['{"auths": null}', "{}"])
+def test_a_live_secret_without_entries_is_read_as_a_kubelet_does(aws: Migration, team: Team, text: str) -> None:
+    team("team-a", secret(text.encode()))
+    checked = answer(aws.adopt(event("check")))
+    assert checked["lines"][-1] == f"team-a/{SECRET}: adoptable"
+    assert answer(aws.adopt(event("import"), **KEEPS))["lines"] == []
 
 
 @pytest.mark.parametrize("case", KEPT)

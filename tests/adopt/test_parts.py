@@ -504,6 +504,18 @@ def test_an_auth_that_base64_broke_into_lines_is_read_as_a_kubelet_does() -> Non
     assert checked.lines[-1] == f"{TEAM_A}: adoptable"
 
 
+@pytest.mark.parametrize("password", ["older", "old!!", "the-old-one"])
+def test_an_auth_without_padding_is_read_as_a_kubelet_does(password: str) -> None:
+    mine = entry("AWS", password)
+    auths = {HOST: {**mine, "auth": mine["auth"].rstrip("=")}}
+    new = desired(docker_config.merge([Login(HOST, "AWS", Sensitive("new"))], ()), HOST)
+
+    checked = check(secret(auths), new)
+
+    assert not [line for line in checked.lines if f"{HOST}/auth" in line and "ROTATES" not in line]
+    assert checked.lines[-1] == f"{TEAM_A}: adoptable"
+
+
 def test_what_an_entry_is_for_is_no_secret() -> None:
     value = Sensitive('{"auth": "eDp5", "serveraddress": "quay.io", "email": "a@b.c", "username": "x"}')
     assert secrets_in(value) == (Sensitive("eDp5"), Sensitive("y"))

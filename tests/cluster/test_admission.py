@@ -3,19 +3,21 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
-from tests.support.refresher import SECRET, run, writer
+from tests.support.refresher import SECRET, pull_secret, run, writer
 from tests.support.standin import Reply, Request, Standin
 from tests.support.webhooks import configuration, hook
 from upsert import rounds
 from upsert.core.outcomes import Applied, Failed
 
 LABEL = "admission"
+VALIDATING, MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 # What a webhook may answer with, by the label of the namespace: a code, and a message of its own.
 DENIALS: Mapping[str, tuple[int, str]] = {
     "none": (0, "no"),
@@ -76,48 +78,92 @@ def test_a_webhooks_denial_is_told_as_its_own_whatever_it_answers(
     assert outcome.remedy.startswith("admission webhook denies.example.com refused the Secret")
 
 
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["secrets"]}
+
+
+@contextmanager
+def policy(
+    control_plane: ControlPlane, namespace: str, name: str, spec: Mapping[str, Any], *, kind: str = VALIDATING
+) -> Iterator[None]:
+    """Have an admission policy decide about the Secrets of a namespace, until the block ends."""
+    version = "admissionregistration.k8s.io/v1"
+    base = {"apiVersion": version, "metadata": {"name": name}}
+    of_binding = {
+        "policyName": name,
+        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}},
+        **({"validationActions": ["Deny"]} if kind == VALIDATING else {}),
+        **({"paramRef": {"name": "not-there", "parameterNotFoundAction": "Deny"}} if "paramKind" in spec else {}),
+    }
+    of_policy = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": [RULE]}, **spec}
+    items = [{**base, "kind": kind, "spec": of_policy}, {**base, "kind": f"{kind}Binding", "spec": of_binding}]
+    control_plane.apply_yaml(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    try:
+        yield
+    finally:
+        control_plane.kubectl("delete", f"{kind}Binding,{kind}", name)
+
+
 @pytest.mark.parametrize("reason", ["Forbidden", "Invalid", "RequestEntityTooLarge"])
 def test_a_policys_denial_is_told_as_its_own(control_plane: ControlPlane, namespace: str, reason: str) -> None:
     name = f"policy-{reason.lower()}.example.com"
-    policy: dict[str, Any] = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name},
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "operations": ["CREATE", "UPDATE"],
-                        "resources": ["secrets"],
-                    }
-                ]
-            },
-            "validations": [{"expression": "false", "message": "exceeded quota: no", "reason": reason}],
-        },
-    }
-    binding = {
-        "apiVersion": policy["apiVersion"],
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": name},
-        "spec": {
-            "policyName": name,
-            "validationActions": ["Deny"],
-            "matchResources": {
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-            },
-        },
-    }
-    control_plane.apply_yaml(json.dumps({"apiVersion": "v1", "kind": "List", "items": [policy, binding]}))
-    try:
+    validation = {"expression": "false", "message": "exceeded quota: no", "reason": reason}
+    with policy(control_plane, namespace, name, {"validations": [validation]}):
         outcome = _once_denied(control_plane, namespace)
-    finally:
-        control_plane.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
 
     assert outcome.reason == "denied"
     assert outcome.remedy.startswith(f"ValidatingAdmissionPolicy {name} refused the Secret")
+
+
+# There is no such label, so it cannot be evaluated.
+MUTATION = '[JSONPatch{op: "replace", path: "/type", value: object.metadata.labels["none"]}]'
+
+
+def test_a_mutating_policy_that_fails_is_told_as_the_cause(control_plane: ControlPlane, namespace: str) -> None:
+    if MUTATING not in control_plane.kubectl("api-resources"):
+        pytest.skip("this API server has no such policies")
+    mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": MUTATION}}]
+    spec = {"mutations": mutations, "reinvocationPolicy": "Never"}
+    with policy(control_plane, namespace, "mutates.example.com", spec, kind=MUTATING):
+        outcome = _once_denied(control_plane, namespace)
+
+    assert outcome.reason == "denied"
+    assert outcome.remedy.startswith("MutatingAdmissionPolicy mutates.example.com refused the Secret")
+
+
+def test_a_policy_without_its_parameters_is_told_as_the_cause(control_plane: ControlPlane, namespace: str) -> None:
+    spec = {"validations": [{"expression": "true"}], "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+    with policy(control_plane, namespace, "asks.example.com", spec):
+        outcome = _once_denied(control_plane, namespace)
+
+    assert outcome.reason == "denied"
+    assert outcome.remedy.startswith("ValidatingAdmissionPolicy asks.example.com refused the Secret")
+
+
+def test_a_webhook_that_is_not_there_is_told_as_the_cause(control_plane: ControlPlane, namespace: str) -> None:
+    url, ca_pem = "https://127.0.0.1:1", make_serving_certificate().ca_pem
+    one = hook("gone.example.com", url, ca_pem, label="gone", seconds=1, policy="Fail")
+    control_plane.kubectl("label", "namespace", namespace, "gone=yes")
+    control_plane.apply_yaml(json.dumps(configuration("gone", one)))
+    try:
+        outcome = _once_denied(control_plane, namespace)
+    finally:
+        control_plane.kubectl("delete", "validatingwebhookconfiguration", "gone")
+
+    assert (outcome.reason, outcome.status) == ("denied", 500)
+    assert outcome.remedy.startswith("admission webhook gone.example.com did not answer the API server")
+
+
+def test_a_policy_that_keeps_the_old_copy_is_told_as_the_cause(control_plane: ControlPlane, namespace: str) -> None:
+    """It lets an apply over kubectl's Secret through, and refuses the removal of the annotation."""
+    annotation = "object.metadata.?annotations[?'kubectl.kubernetes.io/last-applied-configuration'].hasValue()"
+    validation = {"expression": annotation, "message": "others changed it", "reason": "Forbidden"}
+    with policy(control_plane, namespace, "keeps.example.com", {"validations": [validation]}):
+        _once_denied(control_plane, namespace)
+        control_plane.kubectl("apply", "--namespace", namespace, "-f-", stdin=json.dumps(pull_secret()))
+        outcome = failed(control_plane, namespace)
+
+    assert outcome.reason == "stale-copy"
+    assert "(ValidatingAdmissionPolicy keeps.example.com refused its removal)" in outcome.remedy
 
 
 def _once_denied(control_plane: ControlPlane, namespace: str) -> Failed:

@@ -136,6 +136,35 @@ def test_a_new_namespace_has_its_secret_at_once(
     assert ended - started < 10
 
 
+@pytest.mark.parametrize("manager", ["kubectl", "argocd-controller", "kustomize-controller"])
+def test_a_namespace_that_an_apply_creates_has_its_secret_at_once(
+    aws: Aws, plane: ControlPlane, subscription: Subscription, names: Sequence[str], manager: str
+) -> None:
+    namespace: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names[0]}}
+
+    def apply(*options: str) -> None:
+        arguments = ("apply", "--server-side", f"--field-manager={manager}", *options, "--filename=-")
+        plane.kubectl(*arguments, stdin=json.dumps(namespace))
+
+    subscription.lines()
+    apply("--dry-run=server")
+    assert applied(deliver(aws, subscription.wait())) == [], "nothing was created"
+    apply()
+    (line,) = subscription.wait()
+    assert json.loads(line)["verb"] == "patch"
+
+    assert applied(deliver(aws, [line])) == [names[0]]
+    assert plane.get_secret(names[0], SECRET)
+
+    # The same again, and a change: nothing is created by it.
+    apply()
+    namespace["metadata"]["labels"] = {"a": "b"}
+    apply()
+    plane.kubectl("label", "namespace", names[0], "c=d")
+    time.sleep(1)
+    assert subscription.lines() == []
+
+
 def test_it_costs_one_token_one_list_of_that_name_and_one_patch(
     aws: Aws, plane: ControlPlane, subscription: Subscription, names: Sequence[str]
 ) -> None:

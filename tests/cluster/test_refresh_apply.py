@@ -3,7 +3,7 @@
 import base64
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -21,9 +21,13 @@ from tests.support.refresher import (
     run,
     writer,
 )
+from upsert import rounds
+from upsert.core.answers import Answer, Written
 from upsert.core.objects import OnConflict
 from upsert.core.outcomes import Applied, Failed
 from upsert.core.resources import SECRETS
+from upsert.core.sensitive import Sensitive
+from upsert.kube.writer import KubeWriter
 
 
 class Place:
@@ -390,3 +394,155 @@ def test_a_manager_that_applies_string_data_is_seen_and_named(
     else:
         assert isinstance(outcome, Applied)
         assert outcome.took_over_from == ("blind",)
+
+
+@pytest.mark.parametrize("on_conflict", OnConflict)
+def test_a_manager_that_applies_string_data_of_another_key_is_in_nobodys_way(
+    place: Place, on_conflict: OnConflict
+) -> None:
+    place.refresh()
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "stringData": {"notes": "by hand"}}
+    body["type"] = "kubernetes.io/dockerconfigjson"
+    place.kubectl("apply", "--server-side", "--field-manager=notes", "-f-", stdin=json.dumps(body))
+
+    outcome = place.refresh(password="the-new-password", on_conflict=on_conflict)
+
+    assert isinstance(outcome, Applied)
+    assert outcome.took_over_from == ()
+    assert base64.b64decode(place.secret()["data"]["notes"]) == b"by hand"
+    assert password_in(place.secret()) == "the-new-password"
+
+
+@pytest.fixture
+def finalizer(place: Place) -> Iterator[Callable[[], object]]:
+    """Have somebody delete the Secret, which a finalizer keeps; what is given takes the finalizer off."""
+
+    def let_go() -> None:
+        if place.control_plane.get_secret(place.namespace, SECRET):
+            place.kubectl("patch", "secret", SECRET, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+
+    body = pull_secret()
+    body["metadata"] = {"name": SECRET, "finalizers": ["example.com/keep"]}
+    place.store(body, "kubectl-create")
+    place.kubectl("delete", "secret", SECRET, "--wait=false")
+    yield let_go
+    let_go()
+
+
+@pytest.mark.usefixtures("finalizer")
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("on_conflict", OnConflict)
+def test_a_secret_that_is_being_deleted_is_never_applied(
+    place: Place, monkeypatch: pytest.MonkeyPatch, on_conflict: OnConflict, *, dry_run: bool
+) -> None:
+    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+
+    outcome = place.refresh(on_conflict=on_conflict, dry_run=dry_run)
+
+    assert isinstance(outcome, Failed)
+    # Under refuse it is somebody else's, going or not.
+    assert outcome.reason == ("being-deleted" if on_conflict is OnConflict.TAKE_OVER else "contested")
+
+
+def test_one_of_our_own_that_is_being_deleted_is_never_applied_either(place: Place) -> None:
+    place.refresh(password="the-old-password")
+    place.kubectl("patch", "secret", SECRET, "--type=merge", "-p", '{"metadata":{"finalizers":["example.com/keep"]}}')
+    place.kubectl("delete", "secret", SECRET, "--wait=false")
+
+    outcome = place.refresh(password="the-new-password", on_conflict=OnConflict.REFUSE)
+    place.kubectl("patch", "secret", SECRET, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.status) == ("being-deleted", 200)
+    assert place.control_plane.get_secret(place.namespace, SECRET) is None
+
+
+def test_once_its_finalizer_is_gone_it_is_created_anew_in_the_same_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch, finalizer: Callable[[], object]
+) -> None:
+    before = place.secret()
+    waits: list[int] = []
+
+    def backoff(tries: int) -> float:
+        waits.append(tries)
+        if len(waits) == 2:
+            finalizer()
+        return 0.0
+
+    monkeypatch.setattr(rounds, "_backoff", backoff)
+
+    outcome = place.refresh(password="the-new-password")
+
+    assert (outcome.change, outcome.status) == ("created", 201)
+    assert proof(outcome) == identity(place.secret())
+    assert outcome.uid != before["metadata"]["uid"]
+    assert password_in(place.secret()) == "the-new-password"
+
+
+class Meanwhile(KubeWriter):
+    """What writes, with something that happens between the apply and the removal of kubectl's copy."""
+
+    before_removal: Callable[[], object] = staticmethod(lambda: None)
+    applied: Answer[Written]
+
+    def apply(self, path: str, configuration: Sensitive[bytes], *, force: bool, dry_run: bool = False) -> Any:
+        self.applied = super().apply(path, configuration, force=force, dry_run=dry_run)
+        return self.applied
+
+    def remove_last_applied(self, path: str, written: Written, *, dry_run: bool = False) -> Any:
+        self.before_removal()
+        self.before_removal = lambda: None
+        return super().remove_last_applied(path, written, dry_run=dry_run)
+
+
+@pytest.fixture
+def meanwhile(place: Place) -> Meanwhile:
+    """Of a namespace whose Secret kubectl applied."""
+    place.kubectl("apply", "-f-", stdin=json.dumps(pull_secret("an-older-password")))
+    return Meanwhile(writer(place.control_plane).api)
+
+
+def refresh_with(meanwhile: Meanwhile, place: Place) -> Any:
+    return run(meanwhile, login(password="the-new-password"), namespaces=[place.namespace]).outcomes[place.namespace]
+
+
+@pytest.mark.parametrize("how", ["apply", "create"])
+def test_what_a_cron_job_puts_in_its_place_before_the_old_copy_goes_is_not_the_evidence(
+    place: Place, meanwhile: Meanwhile, how: str
+) -> None:
+    def replace() -> None:
+        place.kubectl("delete", "secret", SECRET)
+        place.kubectl(how, "-f-", stdin=json.dumps(pull_secret("of-the-cron-job")))
+
+    meanwhile.before_removal = replace
+
+    outcome = refresh_with(meanwhile, place)
+
+    assert meanwhile.applied.value is not None
+    assert proof(outcome) == (meanwhile.applied.value.uid, meanwhile.applied.value.resource_version)
+    after = place.secret()
+    assert outcome.uid != after["metadata"]["uid"]
+    assert password_in(after) == "of-the-cron-job"
+    assert (LAST_APPLIED in after["metadata"].get("annotations", {})) == (how == "apply"), "it was not touched"
+
+
+def test_what_somebody_edits_before_the_old_copy_goes_stays(place: Place, meanwhile: Meanwhile) -> None:
+    meanwhile.before_removal = lambda: place.kubectl("label", "secret", SECRET, "a=b")
+
+    outcome = refresh_with(meanwhile, place)
+
+    assert isinstance(outcome, Applied)
+    assert meanwhile.applied.value is not None
+    assert proof(outcome) == (meanwhile.applied.value.uid, meanwhile.applied.value.resource_version)
+    assert LAST_APPLIED in place.secret()["metadata"]["annotations"], "the next refresh removes it"
+    place.refresh()
+    assert LAST_APPLIED not in place.secret()["metadata"]["annotations"]
+
+
+def test_one_that_is_gone_before_the_old_copy_is_removed_is_created_anew(place: Place, meanwhile: Meanwhile) -> None:
+    meanwhile.before_removal = lambda: place.kubectl("delete", "secret", SECRET)
+
+    outcome = refresh_with(meanwhile, place)
+
+    assert proof(outcome) == identity(place.secret())
+    assert outcome.change == "created"

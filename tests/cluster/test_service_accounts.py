@@ -1,6 +1,7 @@
 """ServiceAccounts name the pull Secret, as the role that the compiler prints for it, and lose nothing."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from kubernetes.client import ApiException
 
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
-from tests.support.invocation import USER, Aws, invoke
+from tests.support.invocation import USER, Aws, Seen, invoke
 from tests.support.objects import SECRET, entry, pull_object, roles
 from tests.support.refresher import api as api_of
 from upsert import service_accounts
@@ -395,3 +396,64 @@ def test_by_default_no_account_is_looked_at(aws: Aws, plane: ControlPlane, place
     assert "service_accounts_patched" not in json.dumps(seen.result)
     assert place.read() == before
     assert ("list", "serviceaccounts") not in audit.counts(user=USER)
+
+
+def test_two_accounts_of_a_namespace_that_are_refused_are_two_writes_each_told_by_name(
+    aws: Aws, plane: ControlPlane, place: Place
+) -> None:
+    for name in ("default", "builder"):
+        place.create(name)
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["serviceaccounts"]}
+    policy = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": "no", "reason": "Forbidden"}],
+    }
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": place.namespace}}
+    binding = {
+        "policyName": "keeps-accounts",
+        "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": selector},
+    }
+    base = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "keeps-accounts"}}
+    kind = "ValidatingAdmissionPolicy"
+    items = [{**base, "kind": kind, "spec": policy}, {**base, "kind": f"{kind}Binding", "spec": binding}]
+    both = entry(service_accounts=["default", "builder"])
+    plane.apply_yaml(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    plane.apply_yaml(roles(both))
+    try:
+        seen = _until_refused(aws, place, both)
+    finally:
+        plane.kubectl("delete", f"{kind}Binding,{kind}", "keeps-accounts")
+        plane.apply_yaml(roles(NAMING))
+
+    place_of = {f"serviceaccount/{name}" for name in ("default", "builder")}
+    failed = seen.named("object.failed")
+    assert {record["object"] for record in failed} == place_of
+    assert {record["namespace"] for record in failed} == {place.namespace}
+    for record in failed:
+        name = record["object"].partition("/")[2]
+        assert record["remedy"].startswith(
+            f"the Secret {SECRET} is in place, but the ServiceAccount {name} does not name it: "
+            "ValidatingAdmissionPolicy keeps-accounts refused it (status 403)"
+        )
+    (completed,) = seen.named("refresh.completed")
+    assert (completed["applied"], completed["failed"], completed["service_accounts_failed"]) == (1, 2, 2)
+    assert str(seen.error) == (
+        f"2 of 3 writes failed: serviceaccount/default in {place.namespace}: service-account, serviceaccount/builder "
+        f"in {place.namespace}: service-account; the log has every one with its remedy"
+    )
+    (metrics,) = [record for record in seen.records if "ObjectsFailed" in record]
+    assert metrics["ObjectsFailed"] == [2.0]
+
+
+def _until_refused(aws: Aws, place: Place, both: Mapping[str, Any]) -> Seen:
+    """Refresh until the API server knows of the policy and the role: it learns of them through watches."""
+    for _ in range(100):
+        seen = invoke(aws, {"namespaces": [place.namespace]}, objects=[both])
+        if len(seen.named("object.failed")) == 2:
+            return seen
+        for name in ("default", "builder"):
+            place.change({"imagePullSecrets": None}, name)
+        time.sleep(0.1)
+    raise AssertionError("nothing was ever in force")

@@ -60,6 +60,42 @@ def test_an_old_copy_is_noted_and_not_kept() -> None:
     assert SECRET not in repr(answer)
 
 
+def test_one_that_waits_for_its_finalizers_is_said_to_be_deleted() -> None:
+    metadata = {**OBJECT["metadata"], "deletionTimestamp": "2030-01-02T03:04:05Z"}  # type: ignore[dict-item]
+
+    assert read(200, {"metadata": metadata}).value == Written("6f2c-1", "42", is_being_deleted=True)
+
+
+def owner(manager: str, **fields: object) -> dict[str, Any]:
+    return {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+
+
+@pytest.mark.parametrize(
+    ("entries", "blind"),
+    [
+        (None, ()),
+        ([owner("helm", **{"f:data": {"f:mine": {}}})], ()),
+        ([owner("helm", **{"f:stringData": {"f:mine": {}}})], ("helm",)),
+        ([owner("b", **{"f:stringData": {".": {}, "f:mine": {}}}), owner("a", **{"f:stringData": {"f:mine": {}}})],
+         ("a", "b")),
+        ([owner("helm", **{"f:stringData": {"f:mine": {}}}), owner("helm", **{"f:stringData": {"f:mine": {}}})],
+         ("helm",)),
+        # A key that is not ours is nobody's business: ours is not written by it.
+        ([owner("helm", **{"f:stringData": {"f:another": {}}})], ()),
+        ([owner("helm", **{"f:stringData": {}})], ()),
+        ([owner("eks-upsert", **{"f:stringData": {"f:mine": {}}})], ()),
+        ([owner("a\u202e", **{"f:stringData": {"f:mine": {}}})], ("a field manager whose name cannot be shown",)),
+    ],
+)  # fmt: skip
+def test_who_writes_a_key_of_ours_as_string_data_is_named(entries: object, blind: tuple[str, ...]) -> None:
+    metadata = {**OBJECT["metadata"], "managedFields": entries}  # type: ignore[dict-item]
+
+    value = read(200, {"metadata": metadata}).value
+
+    assert value is not None
+    assert value.blind_managers(["mine", "other"]) == blind
+
+
 @pytest.mark.parametrize(
     ("body", "names", "continue_token"),
     [
@@ -143,9 +179,33 @@ def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
             422,
             status_body(
                 reason="Invalid",
-                message=f"secrets \"x\" is forbidden: ValidatingAdmissionPolicy 'no-x' with binding 'all': {SECRET}",
+                message='secrets "x" is forbidden: '
+                f"ValidatingAdmissionPolicy 'no-x' with binding 'all' denied request: {SECRET}",
             ),
             Refusal(reason="Invalid", denied_by="ValidatingAdmissionPolicy no-x"),
+        ),
+        (
+            403,
+            status_body(
+                reason="Forbidden",
+                message=f"secrets \"x\" is forbidden: ValidatingAdmissionPolicy 'a.b' denied request: {SECRET}",
+            ),
+            Refusal(reason="Forbidden", denied_by="ValidatingAdmissionPolicy a.b"),
+        ),
+        (
+            403,
+            status_body(reason="Invalid", message=f"policy 'adds' with binding 'all' denied request: {SECRET}"),
+            Refusal(reason="Invalid", denied_by="MutatingAdmissionPolicy adds"),
+        ),
+        (
+            403,
+            status_body(reason="Forbidden", message=f'policy "adds" denied request: exceeded quota: {SECRET}'),
+            Refusal(reason="Forbidden", denied_by="MutatingAdmissionPolicy adds"),
+        ),
+        (
+            500,
+            status_body(message=f"expected map, got &{{policy 'x' with binding 'y' denied request {SECRET}}}"),
+            Refusal(),
         ),
         (
             403,
@@ -368,6 +428,19 @@ def test_only_what_may_pass_is_tried_again(answer: Answer[Written], worth: bool)
 )
 def test_another_version_or_another_object_is_a_precondition_that_failed(answer: Answer[Written], failed: bool) -> None:
     assert answer.is_precondition_failed is failed
+
+
+@pytest.mark.parametrize(
+    ("answer", "not_found"),
+    [
+        (Answer(404, refusal=Refusal(reason="NotFound", kind="secrets")), True),
+        (Answer(404, refusal=Refusal(denied_by="admission webhook x")), False),
+        (Answer(404, trouble="unreadable"), False),
+        (Answer(410), False),
+    ],
+)
+def test_that_there_is_no_such_object_is_for_the_server_to_say(answer: Answer[Written], not_found: bool) -> None:
+    assert answer.is_not_found is not_found
 
 
 @pytest.mark.parametrize(

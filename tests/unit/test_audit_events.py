@@ -66,6 +66,47 @@ def test_a_name_that_the_server_made_up_is_read_from_its_answer() -> None:
     assert gap.title == ""
 
 
+def patched(code: int, **target: str) -> str:
+    """Return the event of an apply or another patch of the namespace team-blue, or of something else there."""
+
+    def change(event: dict[str, Any]) -> None:
+        event.update(verb="patch")
+        event["responseStatus"].update(code=code)
+        event["objectRef"].update(target)
+
+    return changed(CREATED, change)
+
+
+def test_a_namespace_that_an_apply_created_misses_everything() -> None:
+    """So Flux, Argo CD and `kubectl apply --server-side` create namespaces."""
+    assert in_batch(patched(201)) == in_batch(CREATED)
+    assert PATTERN.lets_through(patched(201))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        patched(200),
+        patched(202),
+        patched(409),
+        patched(403),
+        patched(200, subresource="status"),
+        patched(201, subresource="finalize"),
+        patched(201, resource="pods", namespace="team-blue"),
+        patched(201, resource="secrets", namespace="team-blue"),
+        patched(200, resource="secrets", namespace="team-blue", name=SECRET),
+    ],
+)
+def test_any_other_patch_leaves_nothing_missing(line: str) -> None:
+    assert in_batch(line) == ()
+
+
+@pytest.mark.parametrize("code", [200, 409])
+@pytest.mark.parametrize("resource", ["namespaces", "secrets"])
+def test_the_subscription_keeps_back_patches_that_create_no_namespace(resource: str, code: int) -> None:
+    assert not PATTERN.lets_through(patched(code, resource=resource))
+
+
 def test_a_namespace_misses_the_secret_that_was_deleted() -> None:
     assert in_batch(DELETED) == (Gap("team-blue", f"secret/{SECRET}"),)
 

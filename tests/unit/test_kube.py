@@ -429,6 +429,24 @@ def test_a_page_that_is_too_long_is_asked_for_in_smaller_ones(serve: Serve, monk
     assert ["limit=500" in request.path for request in server.standin.requests] == [True, False]
 
 
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_an_answer_is_waited_for_as_long_as_a_server_may_take(serve: Serve, *, is_patient: bool) -> None:
+    """It may hold a request in its queue for 15 seconds and work on a write for 34."""
+    writer = KubeWriter(serve(APPLIED).writer(remaining=lambda: 300.0).api, is_patient=is_patient)
+    request: Any = writer.api._pool.urlopen
+    waited: list[float] = []
+
+    def urlopen(*arguments: Any, **options: Any) -> Any:
+        waited.append(options["timeout"].read_timeout)
+        return request(*arguments, **options)
+
+    writer.api._pool.urlopen = urlopen  # type: ignore[method-assign]
+
+    assert apply(writer).value
+    (seconds,) = waited
+    assert seconds >= 15 + 34
+
+
 def test_connections_are_used_again(serve: Serve) -> None:
     server = serve(answer=written_as_asked)
     writer = server.writer(concurrency=4)

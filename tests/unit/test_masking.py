@@ -56,6 +56,9 @@ def credentials() -> Iterator[tuple[str, str]]:
     for number in range(30):
         key, secret = json_key(CLUSTER)
         yield docker_config(f"eu.gcr.io/{number}", "_json_key", key), secret
+    for number in range(10):
+        key, secret = json_key((CLUSTER, NAMESPACE, HOST.replace(".", "-"))[number % 3])
+        yield docker_config(f"eu.gcr.io/{number}", "_json_key_base64", base64.b64encode(key.encode()).decode()), secret
     for prefix, length in (("glpat-", 20), ("ghp_", 36), ("dckr_pat_", 27), ("xoxb-", 50), ("AKIA", 16), ("hvs.", 90)):
         for _ in range(10):
             token = prefix + letters(length)

@@ -230,5 +230,14 @@ def test_an_old_copy_that_stays_says_how_to_remove_it() -> None:
     assert "kubectl annotate secret/aws-ecr-token kubectl.kubernetes.io/last-applied-configuration-" in failed.remedy
 
 
+@pytest.mark.parametrize("who", ["admission webhook a.b", "ValidatingAdmissionPolicy keeps"])
+@pytest.mark.parametrize("status", [403, 409, 503])
+def test_an_old_copy_that_stays_because_somebody_refuses_its_removal_says_who(who: str, status: int) -> None:
+    failed = outcomes.stale_copy(ASKED, Answer[Written](status, refusal=Refusal(denied_by=who)))
+
+    assert failed.reason == "stale-copy"
+    assert f"still holds an old value ({who} refused its removal); the next refresh" in failed.remedy
+
+
 def test_an_identity_refused_while_the_copy_is_removed_is_unauthorized() -> None:
     assert outcomes.stale_copy(ASKED, Answer[Written](401)).reason == "unauthorized"

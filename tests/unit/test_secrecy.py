@@ -41,6 +41,10 @@ def basic(user: str, password: str) -> str:
     return base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
 def found(value: str) -> list[str]:
     return [secret.reveal() for secret in secrets_in(Sensitive(value))]
 
@@ -71,6 +75,25 @@ def kept(host: str, **fields: str) -> str:
             kept("eu.gcr.io", auth=basic("_json_key", json.dumps(SERVICE_ACCOUNT))),
             [basic("_json_key", json.dumps(SERVICE_ACCOUNT)), KEY],
         ),
+        # As the user `_json_key_base64` has it, alone or under a password that was encoded once more.
+        (encoded(json.dumps(SERVICE_ACCOUNT)), [encoded(json.dumps(SERVICE_ACCOUNT)), KEY]),
+        (
+            kept("eu.gcr.io", username="_json_key_base64", password=encoded(json.dumps(SERVICE_ACCOUNT, indent=2))),
+            [encoded(json.dumps(SERVICE_ACCOUNT, indent=2)), KEY],
+        ),
+        (
+            kept("eu.gcr.io", auth=basic("_json_key_base64", encoded(json.dumps(SERVICE_ACCOUNT)))),
+            [
+                basic("_json_key_base64", encoded(json.dumps(SERVICE_ACCOUNT))),
+                encoded(json.dumps(SERVICE_ACCOUNT)),
+                KEY,
+            ],
+        ),
+        # What a kubelet reads: without padding, and with line breaks.
+        (kept("quay.io", auth=basic("me", "secret").rstrip("=")), [basic("me", "secret").rstrip("="), "secret"]),
+        (kept("quay.io", auth=basic("me", "secret") + "\n"), [basic("me", "secret") + "\n", "secret"]),
+        (kept("quay.io", auth="bWU6\r\nc2VjcmV0"), ["bWU6\r\nc2VjcmV0", "secret"]),
+        ("bWU6fn9-Pz8_", ["bWU6fn9-Pz8_", "~\x7f~???"]),
         (json.dumps(SERVICE_ACCOUNT), [KEY]),
         (json.dumps([SERVICE_ACCOUNT, SERVICE_ACCOUNT]), [KEY]),
         (json.dumps(DATABASE), ["correct-horse-battery"]),

@@ -21,6 +21,7 @@ from upsert.core.reports import RefreshReport
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ObjectsFailed, ServiceAccountsNotListed, SourceFailed
+from upsert.records import summary
 from upsert.service_accounts import name_secrets
 
 ACCOUNT = ServiceAccount("team-a", "default", "u-1", "7", ("first", "second"))
@@ -116,33 +117,41 @@ def test_success_carries_the_servers_proof() -> None:
             Answer(403, refusal=Refusal(denied_by="admission webhook a.b")),
             "admission webhook a.b refused it (status 403)",
         ),
+        (
+            Answer(500, refusal=Refusal(denied_by="admission webhook a.b", is_unasked=True)),
+            "admission webhook a.b did not answer the API server (status 500); ask its owner",
+        ),
         (Answer(409), "others changed it at each try"),
         (Answer(422), "status 422"),
         (Answer(503), "status 503"),
     ],
 )
 def test_a_failure_names_the_account_and_what_to_do(answer: Answer[Written], clue: str) -> None:
-    failed = account_outcomes.failed(ACCOUNT, answer)
+    failed = account_outcomes.failed(ACCOUNT, "aws-ecr-token", answer)
     assert (failed.title, failed.namespace) == ("serviceaccount/default", "team-a")
     assert (failed.reason, failed.status) == ("service-account", answer.status)
-    assert failed.remedy.startswith("the Secret is in place, but the ServiceAccount default does not name it: ")
+    assert failed.remedy.startswith(
+        "the Secret aws-ecr-token is in place, but the ServiceAccount default does not name it: "
+    )
     assert clue in failed.remedy
 
 
 def test_a_fault_of_the_function_says_where_it_is() -> None:
-    assert "ZeroDivisionError at x:1" in account_outcomes.broken(ACCOUNT, "ZeroDivisionError at x:1").remedy
+    broken = account_outcomes.broken(ACCOUNT, "aws-ecr-token", "ZeroDivisionError at x:1")
+    assert "ZeroDivisionError at x:1" in broken.remedy
 
 
 def report(accounts: AccountCounts | None, **changes: Any) -> RefreshReport:
     return RefreshReport(is_whole=True, dry_run=False, applied=3, objects=1, accounts=accounts, **changes)
 
 
-FORBIDDEN = account_outcomes.failed(ACCOUNT, Answer[Written](403))
-OTHER_FORBIDDEN = account_outcomes.failed(ServiceAccount("team-a", "builder", "u-2", "7", ()), Answer[Written](403))
+def forbidden(name: str = "default", secret_name: str = "aws-ecr-token") -> Failed:
+    account = ServiceAccount("team-a", name, "u-2", "7", ())
+    return account_outcomes.failed(account, secret_name, Answer[Written](403))
 
 
 def test_accounts_that_failed_are_named_in_the_error_of_a_run_by_hand_and_of_no_other() -> None:
-    ended = report(AccountCounts(patched=1, failures=(FORBIDDEN, OTHER_FORBIDDEN)))
+    ended = report(AccountCounts(patched=1, failures=(forbidden(), forbidden("builder"))))
 
     error = ended.error(is_by_hand=True)
 
@@ -152,6 +161,20 @@ def test_accounts_that_failed_are_named_in_the_error_of_a_run_by_hand_and_of_no_
         "service-account;"
     )
     assert ended.error(is_by_hand=False) is None
+
+
+def test_what_is_counted_is_the_same_in_the_error_and_in_the_summary() -> None:
+    """Two Secrets that one account does not name are two writes that failed, under one name."""
+    failures = (forbidden(), forbidden(secret_name="other"), forbidden("builder"))
+    ended = report(AccountCounts(failures=failures))
+
+    assert str(ended.error(is_by_hand=True)).startswith(
+        "3 of 6 writes failed: serviceaccount/default in team-a: service-account, serviceaccount/builder in team-a: "
+        "service-account;"
+    )
+    assert (summary(ended)["failed"], summary(ended)["service_accounts_failed"]) == (3, 3)
+    secrets = {one.remedy.partition(" is in place")[0] for one in failures}
+    assert secrets == {"the Secret aws-ecr-token", "the Secret other"}
 
 
 @pytest.mark.parametrize("is_by_hand", [True, False])
@@ -285,6 +308,23 @@ def test_an_account_that_changes_meanwhile_is_read_anew_and_tried_again() -> Non
 
     assert counts.patched == 1
     assert len(store.patches) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_missing"),
+    [
+        (Answer[Written](404, refusal=Refusal(reason="NotFound")), True),
+        (Answer[Written](404, refusal=Refusal(denied_by="admission webhook a.b")), False),
+        (Answer[Written](404, trouble="unreadable"), False),
+    ],
+)
+def test_only_the_server_itself_says_that_an_account_is_gone(answer: Answer[Written], is_missing: bool) -> None:
+    store = Accounts(account("team-a"))
+    store.answers = [answer]
+
+    counts, _ = named(store, applied("team-a"))
+
+    assert (counts.missing, len(counts.failures)) == ((1, 0) if is_missing else (0, 1))
 
 
 def test_without_time_an_account_is_left_as_it_is_and_says_so() -> None:

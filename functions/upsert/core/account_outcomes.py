@@ -62,23 +62,24 @@ def patched(account: ServiceAccount, status: int, written: Written) -> AccountPa
     return AccountPatched(account.namespace, account.name, written.uid, written.resource_version, status)
 
 
-def failed[T](account: ServiceAccount, answer: Answer[T]) -> Failed:
+def failed[T](account: ServiceAccount, secret_name: str, answer: Answer[T]) -> Failed:
     """Return the outcome of an answer that did not succeed, with what its owner can do."""
-    return _failed(account, answer.status, _why(answer))
+    return _failed(account, secret_name, answer.status, _why(answer))
 
 
-def deadline(account: ServiceAccount) -> Failed:
+def deadline(account: ServiceAccount, secret_name: str) -> Failed:
     """Return the outcome of a ServiceAccount for which no time was left; nothing was written to it."""
-    return _failed(account, 0, _NO_TIME)
+    return _failed(account, secret_name, 0, _NO_TIME)
 
 
-def broken(account: ServiceAccount, fault: str) -> Failed:
+def broken(account: ServiceAccount, secret_name: str, fault: str) -> Failed:
     """Return the outcome when this function itself failed; `fault` says at which of its lines."""
-    return _failed(account, 0, f"{fault}, a fault of this function; please report it with this line")
+    why = f"{fault}, a fault of this function; please report it with this line"
+    return _failed(account, secret_name, 0, why)
 
 
-def _failed(account: ServiceAccount, status: int, why: str) -> Failed:
-    remedy = f"the Secret is in place, but the ServiceAccount {account.name} does not name it: {why}"
+def _failed(account: ServiceAccount, secret_name: str, status: int, why: str) -> Failed:
+    remedy = f"the Secret {secret_name} is in place, but the ServiceAccount {account.name} does not name it: {why}"
     return Failed(f"serviceaccount/{account.name}", account.namespace, REASON, status, remedy)
 
 
@@ -92,7 +93,8 @@ def _why[T](answer: Answer[T]) -> str:
         case 0:
             return f"no answer ({answer.trouble}); the next refresh tries again"
         case status if answer.refusal.denied_by:
-            return f"{answer.refusal.denied_by} refused it (status {status}); ask its owner"
+            did = "did not answer the API server" if answer.refusal.is_unasked else "refused it"
+            return f"{answer.refusal.denied_by} {did} (status {status}); ask its owner"
         case 403:
             return (
                 f"the group {REFRESHER.group} may not patch it (403); apply {REFRESHER.role} with its name in "

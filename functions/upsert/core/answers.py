@@ -1,5 +1,6 @@
 """What the API server said, as values: codes, numbers and names, none of its text."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
@@ -10,14 +11,18 @@ class Written:
     """What a write came to: the object's uid and resourceVersion.
 
     `holds_last_applied` is whether kubectl's copy is in it, `is_being_deleted` whether it only waits for finalizers.
-    `blind_managers` write it as `stringData`, for which no conflict is ever reported.
+    `blind_keys` are what others write as `stringData`, for which no conflict is ever reported, each with its manager.
     """
 
     uid: str
     resource_version: str
     holds_last_applied: bool = False
     is_being_deleted: bool = False
-    blind_managers: tuple[str, ...] = ()
+    blind_keys: tuple[tuple[str, frozenset[str]], ...] = ()
+
+    def blind_managers(self, keys: Collection[str]) -> tuple[str, ...]:
+        """Return those who write one of the keys as `stringData`, sorted."""
+        return tuple(sorted({manager for manager, theirs in self.blind_keys if not theirs.isdisjoint(keys)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,11 @@ class Answer[T]:
         if self.refusal.denied_by:
             return False
         return (self.status == 409 and not self.is_conflict_of_managers) or (self.status == 422 and changed_uid)
+
+    @property
+    def is_not_found(self) -> bool:
+        """Return whether the server itself, and no proxy or webhook, says that there is no such object."""
+        return self.status == 404 and not (self.trouble or self.refusal.denied_by)
 
     @property
     def is_worth_retrying(self) -> bool:

@@ -151,9 +151,10 @@ def _contradictions(auth: Sensitive[str], live: Entry, mine: Entry) -> tuple[str
     username, password = live.get("username") or mine.get("username"), live.get("password")
     start = (username.reveal() if username else "").encode(errors="surrogatepass") + b":"
     # A kubelet's decoder (Go's encoding/base64) passes over line breaks; base64(1) puts one after every 76 characters.
-    unbroken = auth.reveal().replace("\r", "").replace("\n", "")
+    # It takes one without padding, too.
+    unbroken = auth.reveal().replace("\r", "").replace("\n", "").rstrip("=")
     try:
-        decoded = base64.b64decode(unbroken, validate=True)
+        decoded = base64.b64decode(unbroken + "=" * (-len(unbroken) % 4), validate=True)
     except ValueError:
         return ("auth is not base64",)
     if password is None:

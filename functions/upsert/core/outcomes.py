@@ -72,9 +72,10 @@ def stale_copy[T](asked: Asked, answer: Answer[T]) -> Failed:
     """Return the outcome when the object was refreshed but the old copy in its annotation could not be removed."""
     if answer.is_unauthenticated:
         return Failed(asked.title, asked.namespace, "unauthorized", 401, remedies.UNAUTHORIZED)
+    denied = f" ({answer.refusal.denied_by} refused its removal)" if answer.refusal.denied_by else ""
     remedy = (
         f"the {remedies.noun(asked)} was refreshed, but its last-applied-configuration annotation still holds an old "
-        "value; the next refresh removes it, or: kubectl annotate "
+        f"value{denied}; the next refresh removes it, or: kubectl annotate "
         f"{asked.title} kubectl.kubernetes.io/last-applied-configuration-"
     )
     return Failed(asked.title, asked.namespace, "stale-copy", answer.status, remedy)

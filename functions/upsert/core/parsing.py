@@ -23,7 +23,11 @@ _MISSING_VERB = re.compile(r"cannot (create|patch|list|get) resource")
 # So the API server itself begins what a webhook or a policy said; what follows is their own words.
 # https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go
 _WEBHOOK = re.compile(r'(?:Internal error occurred: )?(?:admission|failed calling) webhook "([a-z0-9.-]{1,253})"')
-_POLICY = re.compile(r"((?:Validating|Mutating)AdmissionPolicy) '([a-z0-9.-]{1,253})' with binding '")
+# https://github.com/kubernetes/kubernetes/tree/master/staging/src/k8s.io/apiserver/pkg/admission/plugin/policy
+_POLICY = re.compile(
+    r"""(?:^|is forbidden: )(ValidatingAdmissionPolicy|policy) ['"]([a-z0-9.-]{1,253})['"] """
+    r"(?:with binding '[a-z0-9.-]{1,253}' )?denied request"
+)
 _FULL_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]{1,253})")
 _UNKNOWN_QUOTA = re.compile(r"status unknown for quota: ([a-z0-9.-]{1,253})")
 _CODE = re.compile(r"[A-Za-z]{1,64}")
@@ -78,7 +82,7 @@ def parse_written(status: int, document: Mapping[str, Any]) -> Written:
         version,
         LAST_APPLIED in _mapping(metadata, "annotations"),
         is_being_deleted=bool(metadata.get("deletionTimestamp")),
-        blind_managers=tuple(sorted(_blind_managers(metadata.get("managedFields") or []))),
+        blind_keys=tuple(_blind_keys(metadata.get("managedFields") or [])),
     )
 
 
@@ -132,10 +136,11 @@ def _refusal(document: Mapping[str, Any], details: Mapping[str, Any]) -> Refusal
     )
 
 
-def _blind_managers(managed_fields: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _blind_keys(managed_fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, frozenset[str]]]:
     for entry in managed_fields:
-        if "f:stringData" in entry.get("fieldsV1", {}) and entry.get("manager") != FIELD_MANAGER:
-            yield _match(_NAME, entry.get("manager")) or "a field manager whose name cannot be shown"
+        keys = frozenset(key.removeprefix("f:") for key in _mapping(entry.get("fieldsV1", {}), "f:stringData"))
+        if keys and entry.get("manager") != FIELD_MANAGER:
+            yield _match(_NAME, entry.get("manager")) or "a field manager whose name cannot be shown", keys
 
 
 def _denied_by(message: str) -> str:
@@ -143,7 +148,10 @@ def _denied_by(message: str) -> str:
     if found := _WEBHOOK.match(message):
         return f"admission webhook {found[1]}"
     found = _POLICY.search(message)
-    return f"{found[1]} {found[2]}" if found else ""
+    if found is None:
+        return ""
+    # Those that mutate do not say of what kind they are.
+    return f"{'MutatingAdmissionPolicy' if found[1] == 'policy' else found[1]} {found[2]}"
 
 
 def _field(value: object) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from upsert.core.account_outcomes import AccountCounts
 from upsert.core.outcomes import Failed
@@ -65,10 +66,11 @@ class RefreshReport:
 
 
 def _counted(failures: Sequence[Failed], of: int) -> str:
-    named = [f"{failed.title} in {failed.namespace}: {failed.reason}" for failed in failures[:_NAMED_IN_ERROR]]
-    more = len(failures) - len(named)
-    count = len({(failed.title, failed.namespace) for failed in failures})
-    return f"{count} of {of} writes failed: {', '.join(named)}" + (f", and {more} more" if more > 0 else "")
+    # Two Secrets may each be missing from one ServiceAccount: two writes that failed, and one name.
+    named = dict.fromkeys(f"{failed.title} in {failed.namespace}: {failed.reason}" for failed in failures)
+    more = len(named) - _NAMED_IN_ERROR
+    text = f"{len(failures)} of {of} writes failed: {', '.join(islice(named, _NAMED_IN_ERROR))}"
+    return f"{text}, and {more} more" if more > 0 else text
 
 
 def sources_failed(not_made: Sequence[tuple[object, SourceFailed]]) -> SourceFailed:

@@ -19,7 +19,7 @@ _PUBLIC = frozenset(
     }
 )  # fmt: skip
 _PUBLIC_ENDS = ("_uri", "_url", "_id", "_email", "_domain")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+")
 
 
 def secrets_in(value: Sensitive[str]) -> tuple[Sensitive[str], ...]:
@@ -68,12 +68,21 @@ def _is_public(name: str) -> bool:
 
 
 def _of_basic_auth(text: str) -> Iterator[str]:
-    """Give the password in base64 of ``user:password``: as `docker login` writes it, it is nowhere else."""
-    if not _BASE64.fullmatch(text):
+    """Give what is secret in base64 of ``user:password``, or of a JSON text: it may be nowhere else in the value.
+
+    The first is how `docker login` writes it, the second a key file under the user ``_json_key_base64``. What decoders
+    pass over is passed over: line breaks, and padding that is missing.
+    """
+    bare = "".join(text.split()).rstrip("=")
+    if not _BASE64.fullmatch(bare):
         return
     try:
-        user, colon, password = base64.b64decode(text).decode().partition(":")
+        decoded = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_" if set(bare) & set("-_") else None)
+        plain = decoded.decode()
     except ValueError:
         return
-    if user and colon:
+    user, colon, password = plain.partition(":")
+    if _document(plain) is not None:
+        yield from _secrets(plain)
+    elif user and colon:
         yield from _secrets(password)
