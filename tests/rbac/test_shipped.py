@@ -1,5 +1,6 @@
 """The shipped roles are what `make rbac` prints for the shipped file of objects, and nothing else is on its output."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,8 +20,16 @@ def shipped(name: str) -> str:
 
 
 def make(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    # As in a shell of its own, though these tests may run under make, which says so on standard output.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
-        ["make", "rbac", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=280
+        ["make", "rbac", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
     )
 
 

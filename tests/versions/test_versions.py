@@ -59,7 +59,7 @@ def write_tests(folder: Path, text: str) -> list[str]:
 def test_the_closing_line_has_the_version_and_what_passed(programs: Path) -> None:
     arguments = write_tests(
         programs,
-        f"def test_assets(): assert os.environ['KUBEBUILDER_ASSETS'] == {str(programs)!r}\n"
+        f"def test_assets(record_property): assert os.environ['KUBEBUILDER_ASSETS'] == {str(programs)!r}\n"
         "@pytest.mark.soak\n"
         "def test_long(): assert False\n",
     )
