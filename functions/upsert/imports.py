@@ -64,8 +64,9 @@ def import_entries(request: AdoptRequest, parts: ImportParts) -> AdoptReport:
     version = kept.fetch()
     before = _entries_kept(kept.name, version)
     live = _entries_live(writer, reader, one, namespace)
-    for _, value in (field for entry in (*live, *before) for field in entry.fields):
-        for secret in secrets_in(value):
+    for entries in (live, before):
+        # As a whole: which of the fields are public shows by their names.
+        for secret in secrets_in(Sensitive(docker_config.write(entries).reveal().decode())):
             parts.conceal(secret)
     plan = import_plan.plan_import(live, before, _own_hosts(one, part, parts.sources))
     names = Names()

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Protocol
 
 from upsert.core import account_outcomes, service_accounts
@@ -14,13 +14,13 @@ from upsert.core.account_outcomes import (
     AccountPatched,
     AccountUnchanged,
 )
-from upsert.core.answers import Answer, Written
+from upsert.core.answers import Answer, Page, Written
 from upsert.core.objects import Object
 from upsert.core.outcomes import Applied, Failed
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ServiceAccountsNotListed, UpsertError
-from upsert.parallel import in_parallel
+from upsert.rounds import Again, Pacing, in_rounds
 
 # So few namespaces are asked one by one; more of them are read from the list of the whole cluster.
 _FEW = 5
@@ -33,9 +33,11 @@ class AccountStore(Protocol):
     """The API server, as far as ServiceAccounts need it."""
 
     @property
-    def concurrency(self) -> int: ...
+    def pace(self) -> Pacing: ...
+    def time_left(self) -> float: ...
     def listed(self, name: str, namespaces: Sequence[str] = ()) -> Sequence[ServiceAccount]: ...
     def patch(self, account: ServiceAccount, patch: Sensitive[bytes], *, dry_run: bool) -> Answer[Written]: ...
+    def anew(self, account: ServiceAccount) -> Answer[Page[ServiceAccount]]: ...
     def may_start(self) -> bool: ...
 
 
@@ -80,13 +82,19 @@ def _of_one_name(
 ) -> Iterator[AccountOutcome]:
     found = _find(store, name, applied, pause)
     yield from (AccountMissing(one.namespace, name) for one in applied if one.namespace not in found)
-    patch = partial(_patch, store, secret_name=secret_name, dry_run=dry_run)
-    yield from in_parallel(
+
+    def patch(naming: _Naming) -> AccountOutcome | Again[AccountOutcome]:
+        return _patch(store, naming, secret_name=secret_name, dry_run=dry_run)
+
+    outcomes: Iterator[AccountOutcome] = in_rounds(
         patch,
-        found.values(),
-        workers=store.concurrency,
-        broken=lambda account, fault: account_outcomes.broken(account, secret_name, fault),
+        [_Naming(account) for account in found.values()],
+        pace=store.pace,
+        time_left=store.time_left,
+        late=lambda naming: account_outcomes.deadline(naming.account, secret_name),
+        broken=lambda naming, fault: account_outcomes.broken(naming.account, secret_name, fault),
     )
+    yield from outcomes
 
 
 def _find(
@@ -110,22 +118,50 @@ def _list(store: AccountStore, name: str, namespaces: Collection[str]) -> dict[s
     return {account.namespace: account for account in listed if account.namespace in namespaces}
 
 
-def _patch(store: AccountStore, account: ServiceAccount, *, secret_name: str, dry_run: bool) -> AccountOutcome:
-    """Return what became of one ServiceAccount; if it changes meanwhile, it is read anew and tried again."""
+@dataclass(slots=True)
+class _Naming:
+    """A ServiceAccount that is to name the Secret; `is_stale` once somebody changed it since it was read."""
+
+    account: ServiceAccount
+    is_stale: bool = False
+
+
+def _patch(
+    store: AccountStore, naming: _Naming, *, secret_name: str, dry_run: bool
+) -> AccountOutcome | Again[AccountOutcome]:
+    """Return what one try came to; if the ServiceAccount changes meanwhile, it is read anew within it."""
     for _ in range(_TRIES):
+        if naming.is_stale and (ended := _read_anew(store, naming, secret_name)):
+            return ended
+        account = naming.account
         if secret_name in account.pull_secrets:
             return AccountUnchanged(account.namespace, account.name)
-        if not store.may_start():
-            return account_outcomes.deadline(account, secret_name)
         answer = store.patch(account, service_accounts.naming(account, secret_name), dry_run=dry_run)
         if answer.value:
             return account_outcomes.patched(account, answer.status, answer.value)
         if answer.is_not_found:
             return AccountMissing(account.namespace, account.name)
         if not answer.is_precondition_failed:
-            break
-        anew = _list(store, account.name, {account.namespace})
-        if account.namespace not in anew:
-            return AccountMissing(account.namespace, account.name)
-        account = anew[account.namespace]
-    return account_outcomes.failed(account, secret_name, answer)
+            return _not_done(account, secret_name, answer)
+        naming.is_stale = True
+    return account_outcomes.failed(naming.account, secret_name, answer)
+
+
+def _read_anew(
+    store: AccountStore, naming: _Naming, secret_name: str
+) -> AccountMissing | Failed | Again[AccountOutcome] | None:
+    """Read the ServiceAccount as it is now; return what that came to unless it is there."""
+    page = store.anew(naming.account)
+    if page.value is None:
+        return _not_done(naming.account, secret_name, page)
+    if not page.value.items:
+        return AccountMissing(naming.account.namespace, naming.account.name)
+    naming.account, naming.is_stale = page.value.items[0], False
+    return None
+
+
+def _not_done[T](account: ServiceAccount, secret_name: str, answer: Answer[T]) -> Failed | Again[AccountOutcome]:
+    failed = account_outcomes.failed(account, secret_name, answer)
+    if not answer.is_worth_retrying:
+        return failed
+    return Again(failed, answer.retry_after, answer.is_outage, answer.is_throttled)

@@ -453,6 +453,21 @@ class TestImport:
         assert "quay.io is there more than once" in str(seen.error).lower()
         assert aws.secrets.value == before
 
+    @pytest.mark.parametrize("is_kept", [False, True])
+    def test_whom_an_entry_is_for_hides_nothing_of_the_record(
+        self, aws: Migration, team: Team, *, is_kept: bool
+    ) -> None:
+        host, quay = "registry.team-payments-backend.example.com", "quay.team-payments-backend.example.com"
+        mine = {"username": "team-payments-backend", "email": f"puller@{host}", "password": new_password()}
+        kept = {"username": quay, "email": f"puller@{quay}", "auth": entry(quay, new_password())["auth"]}
+        aws.secrets.value = config({quay: kept}).decode() if is_kept else None
+        team("team-payments-backend", secret(ECR | {host: mine} | {quay: kept}))
+        seen = aws.adopt(event("import") | {"namespace": "team-payments-backend"}, **KEEPS)
+        (record,) = seen.named("adopt.imported")
+        assert "masked" not in record
+        assert record["imported"] == ([host] if is_kept else [host, quay])
+        assert record["imported_already"] == ([quay] if is_kept else [])
+
     def test_nothing_to_import_writes_nothing(self, aws: Migration, team: Team) -> None:
         team("team-a", secret())
         lines = answer(aws.adopt(event("import"), **KEEPS))["lines"]

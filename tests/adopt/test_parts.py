@@ -391,6 +391,14 @@ TOOLS: Mapping[str, tuple[dict[str, dict[str, str]], list[tuple[str, str]]]] = {
         [("Kubernetes add-on manager", "set addonmanager.kubernetes.io/mode: EnsureExists")],
     ),
     "the add-on manager, once": ({"labels": {"addonmanager.kubernetes.io/mode": "EnsureExists"}}, []),
+    "Tanka": (
+        {"labels": {"tanka.dev/environment": "abc123"}},
+        [("Tanka environment abc123", "take tanka.dev/environment off")],
+    ),
+    "Skaffold": (
+        {"labels": {"skaffold.dev/run-id": "0f1e2d3c"}},
+        [("Skaffold run 0f1e2d3c", "take skaffold.dev/run-id off")],
+    ),
     "a name that is none": (
         {"labels": {"kapp.k14s.io/app": "a\nb"}},
         [("kapp app <unprintable name>", "set kapp.k14s.io/delete-strategy: orphan")],

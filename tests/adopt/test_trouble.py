@@ -14,12 +14,15 @@ from upsert.core import live, parsing
 from upsert.core.answers import Answer, Refusal, Written
 from upsert.core.identity import ADOPTER
 from upsert.core.live import ExternalSecret, LiveObject
-from upsert.errors import ObjectsFailed
+from upsert.core.objects import Target
+from upsert.core.sensitive import Sensitive
+from upsert.errors import ImportRefused, ObjectsFailed
+from upsert.imports import ImportParts, Version, import_entries
 from upsert.kube import calls
 from upsert.kube.api import Api
 from upsert.kube.calls import Call
 from upsert.kube.reader import KubeReader
-from upsert.request import Action
+from upsert.request import Action, AdoptRequest
 
 TEAM_B = "team-b/aws-ecr-token"
 PATH = "/api/v1/namespaces/team-b/secrets/aws-ecr-token"
@@ -165,6 +168,34 @@ def test_a_write_whose_end_is_not_known_has_changed_no_value(answer: Answer[Writ
     (line,) = run(Troubled(write=answer), Action.ADOPT, "team-b").lines
     assert "; its values are as they were; check again" in line
     assert not [words for words in OF_THE_REFRESHER if words in line]
+
+
+class Nothing:
+    """A secret outside the cluster that holds nothing yet."""
+
+    name = "kept"
+
+    def fetch(self) -> Version | None:
+        return None
+
+    def put(self, value: Sensitive[str], *, over: str) -> bool:
+        raise AssertionError(f"{value} was written over {over}")
+
+
+@pytest.mark.parametrize("case", TROUBLE)
+def test_an_import_of_what_cannot_be_read_is_refused_with_the_adopters_remedy(case: str) -> None:
+    answer, said = TROUBLE[case]
+    cluster = Troubled(answer)
+    parts = ImportParts(
+        adopter.sources(""), lambda _: Nothing(), lambda: (cluster, cluster), lambda _: None, conceal=lambda _: None
+    )
+    request = AdoptRequest(Action.IMPORT, Target("test"), (pull_object(kept=True),), ("team-b",))
+
+    with pytest.raises(ImportRefused) as refused:
+        import_entries(request, parts)
+
+    assert f"team-b: the Secret was not read: {said.partition('; ')[2]}" in str(refused.value)
+    assert not [words for words in OF_THE_REFRESHER if words in str(refused.value)]
 
 
 def test_a_write_that_succeeds_proves_nothing_unless_it_is_read_back() -> None:

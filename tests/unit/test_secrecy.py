@@ -90,7 +90,8 @@ def kept(host: str, **fields: str) -> str:
             ],
         ),
         # What a kubelet reads: without padding, and with line breaks.
-        (kept("quay.io", auth=basic("me", "secret").rstrip("=")), [basic("me", "secret").rstrip("="), "secret"]),
+        (kept("quay.io", auth=basic("me", "secrets").rstrip("=")), [basic("me", "secrets").rstrip("="), "secrets"]),
+        (kept("quay.io", auth=basic("me", "a secret").rstrip("=")), [basic("me", "a secret").rstrip("="), "a secret"]),
         (kept("quay.io", auth=basic("me", "secret") + "\n"), [basic("me", "secret") + "\n", "secret"]),
         (kept("quay.io", auth="bWU6\r\nc2VjcmV0"), ["bWU6\r\nc2VjcmV0", "secret"]),
         ("bWU6fn9-Pz8_", ["bWU6fn9-Pz8_", "~\x7f~???"]),

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.support.objects import pull_object
+from upsert import rounds
 from upsert.core import account_outcomes, parsing, service_accounts
 from upsert.core.account_outcomes import (
     AccountCounts,
@@ -21,6 +23,7 @@ from upsert.core.reports import RefreshReport
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ObjectsFailed, ServiceAccountsNotListed, SourceFailed
+from upsert.kube.pace import Pace
 from upsert.records import summary
 from upsert.service_accounts import name_secrets
 
@@ -88,6 +91,23 @@ def test_what_kubernetes_does_not_send_is_unreadable(broken: object) -> None:
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{}", b'{"items": null, "metadata": {}}'])
 def test_a_body_that_is_no_list_is_unreadable(body: bytes) -> None:
     assert read(200, body).trouble == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "metadata", "is_it"),
+    [
+        ("", {}, True),
+        ("team-a", {}, True),
+        ("team-b", {}, False),
+        ("", {"name": "builder"}, False),
+        ("team-a", {"name": "builder"}, False),
+    ],
+)
+def test_a_list_of_others_is_no_answer(namespace: str, metadata: dict[str, str], is_it: bool) -> None:
+    body = json.dumps({"items": [item(metadata=item()["metadata"] | metadata)]}).encode()
+    answer = parsing.answer(partial(service_accounts.parse_of, namespace, "default"), 200, {}, body)
+
+    assert (answer.value is not None, answer.trouble) == ((True, "") if is_it else (False, "unreadable"))
 
 
 def test_a_refused_list_is_read_as_any_refusal() -> None:
@@ -196,12 +216,17 @@ def test_a_source_that_failed_is_the_error_that_a_run_ends_with() -> None:
     assert str(ended.error(is_by_hand=False)) == "gone"
 
 
+@pytest.fixture
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once, unless the server asks for patience."""
+    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+
+
 class Accounts:
     """The ServiceAccounts of a cluster; `answers` may give what a patch gets in turn, `late` appear at a later look."""
 
-    concurrency = 2
-
     def __init__(self, *accounts: ServiceAccount) -> None:
+        self.pace = Pace(2)
         self.accounts = {(account.namespace, account.name): account for account in accounts}
         self.late: list[ServiceAccount] = []
         self.answers: list[Answer[Written]] = []
@@ -211,6 +236,13 @@ class Accounts:
 
     def may_start(self) -> bool:
         return not self.time_is_up
+
+    def time_left(self) -> float:
+        return 0.0 if self.time_is_up else 60.0
+
+    def anew(self, account: ServiceAccount) -> Answer[Page[ServiceAccount]]:
+        there = self.accounts.get((account.namespace, account.name))
+        return Answer(200, value=Page((there,) if there else ()))
 
     def listed(self, name: str, namespaces: Sequence[str] = ()) -> list[ServiceAccount]:
         self.listed_in.append(tuple(namespaces))
@@ -325,6 +357,52 @@ def test_only_the_server_itself_says_that_an_account_is_gone(answer: Answer[Writ
     counts, _ = named(store, applied("team-a"))
 
     assert (counts.missing, len(counts.failures)) == ((1, 0) if is_missing else (0, 1))
+
+
+@pytest.mark.usefixtures("no_pause")
+def test_every_account_gets_one_try_before_any_gets_a_second_one() -> None:
+    """A webhook that is dead for some holds up no other, and their time is not used up by it."""
+    store = Accounts(*(account(namespace) for namespace in ALL))
+    store.pace = Pace(1)
+    dead = ("team-b", "team-c", "team-f")
+    patch = store.patch
+
+    def behind(account: ServiceAccount, *arguments: Any, **options: Any) -> Answer[Written]:
+        answer = patch(account, *arguments, **options)
+        return Answer(500) if account.namespace in dead else answer
+
+    store.patch = behind  # type: ignore[method-assign]
+
+    counts, _ = named(store, *map(applied, ALL))
+
+    assert sorted(one["namespace"] for one in store.patches[: len(ALL)]) == list(ALL)
+    assert counts.patched == len(ALL) - len(dead)
+    assert sorted(failed.namespace for failed in counts.failures) == list(dead)
+    assert len(store.patches) == len(ALL) + 5 * len(dead)
+
+
+@pytest.mark.usefixtures("no_pause")
+@pytest.mark.parametrize("passing", [Answer[Written](503), Answer[Written](0, trouble="timeout"), Answer[Written](429)])
+def test_what_passes_at_a_later_try_is_no_failure(passing: Answer[Written]) -> None:
+    store = Accounts(account("team-a"), account("team-b"))
+    store.answers = [passing, passing, passing]
+
+    counts, _ = named(store, applied("team-a"), applied("team-b"))
+
+    assert (counts.patched, counts.failures) == (2, ())
+
+
+@pytest.mark.usefixtures("no_pause")
+def test_one_that_cannot_be_read_anew_is_tried_again_and_never_overwritten() -> None:
+    store = Accounts(account("team-a"))
+    store.answers = [Answer(409)]
+    anew = [Answer[Page[ServiceAccount]](503)] * 2
+    read = store.anew
+    store.anew = lambda account: anew.pop() if anew else read(account)  # type: ignore[method-assign]
+
+    counts, _ = named(store, applied("team-a"))
+
+    assert (counts.patched, anew, len(store.patches)) == (1, [], 2)
 
 
 def test_without_time_an_account_is_left_as_it_is_and_says_so() -> None:

@@ -38,6 +38,17 @@ def parse(status: int, document: Mapping[str, Any]) -> Page[ServiceAccount]:
     return parsing.page(status, [_parse_one(item) for item in document["items"]], document)
 
 
+def parse_of(namespace: str, name: str, status: int, document: Mapping[str, Any]) -> Page[ServiceAccount]:
+    """Return one page of those of that name, in that namespace if one is given.
+
+    A list of others is no answer to what was asked. Raises like `parse`.
+    """
+    page = parse(status, document)
+    if any(one.name != name or (namespace and one.namespace != namespace) for one in page.items):
+        raise ValueError("others")
+    return page
+
+
 def naming(account: ServiceAccount, secret_name: str) -> Sensitive[bytes]:
     """Return the JSON merge patch (RFC 7386) that adds the pull Secret to this very version of the ServiceAccount.
 

@@ -12,6 +12,7 @@ from upsert.errors import ServiceAccountsNotListed
 from upsert.kube import calls
 from upsert.kube.api import Api
 from upsert.kube.calls import Call
+from upsert.kube.pace import Pace
 
 
 class ServiceAccounts:
@@ -21,9 +22,13 @@ class ServiceAccounts:
         self._api = api
 
     @property
-    def concurrency(self) -> int:
-        """Return how many requests may be under way at once."""
-        return self._api.concurrency
+    def pace(self) -> Pace:
+        """Return what says how many requests may be under way at once."""
+        return self._api.pace
+
+    def time_left(self) -> float:
+        """Return the seconds until nothing more may be started."""
+        return self._api.time_left()
 
     def may_start(self) -> bool:
         """Return whether enough of the function's time is left to start on another one."""
@@ -45,9 +50,13 @@ class ServiceAccounts:
         return found
 
     def patch(self, account: ServiceAccount, patch: Sensitive[bytes], *, dry_run: bool) -> Answer[Written]:
-        """Return the answer to a merge patch that names the version it is for."""
+        """Return the answer to one try of a merge patch that names the version it is for."""
         path = SERVICE_ACCOUNTS.path(account.namespace, account.name)
-        return self._api.send(calls.merge(path, patch, dry_run=dry_run))
+        return self._api.try_once(calls.merge(path, patch, dry_run=dry_run))
+
+    def anew(self, account: ServiceAccount) -> Answer[Page[ServiceAccount]]:
+        """Return the answer to one try of reading it again: a page that holds it alone, or nothing."""
+        return self._api.try_once(_page(account.namespace, account.name, "500", ""))
 
     def _why_not_listed(self, name: str, page: Answer[Page[ServiceAccount]]) -> str:
         if page.status == 403:
@@ -65,4 +74,4 @@ class ServiceAccounts:
 
 def _page(namespace: str, name: str, limit: str, token: str) -> Call[Page[ServiceAccount]]:
     query = {"limit": limit, "fieldSelector": f"metadata.name={name}", "continue": token}
-    return calls.get(SERVICE_ACCOUNTS.path(namespace), query, service_accounts.parse)
+    return calls.get(SERVICE_ACCOUNTS.path(namespace), query, partial(service_accounts.parse_of, namespace, name))
