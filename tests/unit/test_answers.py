@@ -171,6 +171,18 @@ def test_a_webhook_that_says_401_says_nothing_about_the_bearer_token() -> None:
             Refusal(denied_by="admission webhook policy.example"),
         ),
         (
+            403,
+            status_body(message='admission webhook "policy.example" denied the request: exceeded quota: everything'),
+            Refusal(denied_by="admission webhook policy.example"),
+        ),
+        (
+            403,
+            status_body(
+                message="policy 'adds' with binding 'all' denied request: status unknown for quota: everything"
+            ),
+            Refusal(denied_by="MutatingAdmissionPolicy adds"),
+        ),
+        (
             500,
             status_body(message=f'Internal error occurred: failed calling webhook "policy.example": {SECRET}'),
             Refusal(denied_by="admission webhook policy.example", is_unasked=True),
