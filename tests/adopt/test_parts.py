@@ -512,7 +512,7 @@ def test_an_auth_that_base64_broke_into_lines_is_read_as_a_kubelet_does() -> Non
     assert checked.lines[-1] == f"{TEAM_A}: adoptable"
 
 
-@pytest.mark.parametrize("password", ["older", "old!!", "the-old-one"])
+@pytest.mark.parametrize("password", ["old", "olds", "the-old-one"])
 def test_an_auth_without_padding_is_read_as_a_kubelet_does(password: str) -> None:
     mine = entry("AWS", password)
     auths = {HOST: {**mine, "auth": mine["auth"].rstrip("=")}}
