@@ -123,7 +123,7 @@ OUTCOMES = {
     "quota": Case(lambda request: status(request, 403, "exceeded quota: "), "forbidden"),
     "webhook": Case(lambda request: status(request, 403, 'admission webhook "a.b" denied the request: '), "denied"),
     "webhook out of reach": Case(lambda request: status(request, 500, 'failed calling webhook "a.b": '), "denied"),
-    "policy": Case(lambda request: status(request, 422, "ValidatingAdmissionPolicy 'a' with binding 'b' "), "denied"),
+    "policy": Case(lambda request: status(request, 422, "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: "), "denied"),
     "missing verb": Case(lambda request: status(request, 403, "cannot patch resource "), "forbidden"),
     "contested": Case(
         lambda request: status(
@@ -305,7 +305,7 @@ def test_a_bug_at_one_namespace_is_named_by_its_place_and_says_no_secret(
     assert search(seen, api.bearers) == set()
     (failed,) = seen.named("object.failed")
     assert failed["reason"] == "internal"
-    assert failed["remedy"].startswith("RuntimeError at upsert.refresh:")
+    assert failed["remedy"].startswith("RuntimeError at upsert.writing:")
 
 
 def broken_read(*_: Any) -> Reading:
