@@ -123,7 +123,10 @@ OUTCOMES = {
     "quota": Case(lambda request: status(request, 403, "exceeded quota: "), "forbidden"),
     "webhook": Case(lambda request: status(request, 403, 'admission webhook "a.b" denied the request: '), "denied"),
     "webhook out of reach": Case(lambda request: status(request, 500, 'failed calling webhook "a.b": '), "denied"),
-    "policy": Case(lambda request: status(request, 422, "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: "), "denied"),
+    "policy": Case(
+        lambda request: status(request, 422, "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: "),
+        "denied",
+    ),
     "missing verb": Case(lambda request: status(request, 403, "cannot patch resource "), "forbidden"),
     "contested": Case(
         lambda request: status(
