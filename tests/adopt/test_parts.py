@@ -264,6 +264,41 @@ def test_names_on_their_own_hide_nothing() -> None:
     assert "withheld" not in "\n".join(checked.lines)
 
 
+KEY_FILE = json.dumps(
+    {
+        "type": "service_account",
+        "project_id": "production-eu-central-1",
+        "private_key": f"-----BEGIN PRIVATE KEY-----\n{base64.b64encode(bytes(range(48))).decode()}\n-----END",
+        "client_email": "puller@production-eu-central-1.iam.gserviceaccount.com",
+        "token_uri": "https://oauth2.googleapis.com/token",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [
+        ("_json_key", KEY_FILE),
+        ("_json_key_base64", base64.b64encode(KEY_FILE.encode()).decode()),
+        ("production-eu-central-1", "another-password"),
+    ],
+)
+def test_what_a_credential_says_of_itself_hides_no_name(user: str, password: str) -> None:
+    """The project is called like the registry's path, a finalizer, an owner's mark and the namespace of a tool."""
+    host = "eu.gcr.io/production-eu-central-1"
+    metadata = {
+        "finalizers": ["production-eu-central-1.example.com/keep"],
+        "labels": {"kapp.k14s.io/app": "production-eu-central-1"},
+    }
+    auths = ECR | {host: entry(user, password)}
+    checked = check(secret(auths, metadata=metadata), desired(docker_config.merge(LOGIN, entries(auths)), HOST))
+
+    assert not checked.withholds
+    assert "withheld" not in "\n".join(checked.lines)
+    assert f"{TEAM_A}/{host}/password: MATCH" in checked.lines
+    assert not redaction.reveals("\n".join(checked.lines), [Sensitive(password)] if user != "_json_key" else [])
+
+
 def seconds_to_check(hosts: int) -> float:
     """Return this thread's processor time for the check of so many hosts, read and told; the best of a few."""
     auths = {f"registry-{n}.team-{n % 7}.example.com": entry(f"robot-{n}", f"{n:09}{'p' * 30}") for n in range(hosts)}

@@ -21,12 +21,14 @@ from upsert.core.answers import Answer, Written
 from upsert.core.identity import REFRESHER
 from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
+from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import (
     ClusterError,
     ClusterNotTrusted,
     ClusterUnreachable,
     InputError,
     ListForbidden,
+    ServiceAccountsNotListed,
     Unauthorized,
     UnexpectedAnswer,
 )
@@ -35,6 +37,7 @@ from upsert.kube.access import ClusterAccess
 from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens
 from upsert.kube.namespaces import list_names
+from upsert.kube.service_accounts import ServiceAccounts
 from upsert.kube.writer import KubeWriter
 
 MANIFEST = Sensitive(b'{"kind":"Secret"}')
@@ -445,6 +448,33 @@ def test_an_answer_is_waited_for_as_long_as_a_server_may_take(serve: Serve, *, i
     assert apply(writer).value
     (seconds,) = waited
     assert seconds >= 15 + 34
+
+
+def test_who_decides_about_further_tries_gets_the_answer_to_each(serve: Serve) -> None:
+    """So a worker is never held by what has to be tried again."""
+    server = serve(Reply(503))
+    api = server.writer().api
+    account = ServiceAccount("team-a", "default", "u-1", "7", ())
+    accounts = ServiceAccounts(api)
+
+    tries: Sequence[Callable[[], Answer[Any]]] = (
+        lambda: apply(KubeWriter(api)),
+        lambda: accounts.patch(account, MANIFEST, dry_run=False),
+        lambda: accounts.anew(account),
+    )
+    for number, send in enumerate(tries, start=1):
+        assert send().status == 503
+        assert len(server.standin.requests) == number
+
+
+@pytest.mark.parametrize("other", [{"name": "builder"}, {"namespace": "team-b"}])
+def test_a_list_of_other_service_accounts_is_no_answer(serve: Serve, other: dict[str, str]) -> None:
+    metadata = {"namespace": "team-a", "name": "default", "uid": "u-1", "resourceVersion": "7", **other}
+    accounts = ServiceAccounts(serve(Reply(200, {"metadata": {}, "items": [{"metadata": metadata}]})).writer().api)
+
+    assert accounts.anew(ServiceAccount("team-a", "default", "u-1", "7", ())).trouble == "unreadable"
+    with pytest.raises(ServiceAccountsNotListed):
+        accounts.listed("default", ["team-a"])
 
 
 def test_connections_are_used_again(serve: Serve) -> None:
