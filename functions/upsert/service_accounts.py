@@ -137,9 +137,10 @@ def _patch(
         if secret_name in account.pull_secrets:
             return AccountUnchanged(account.namespace, account.name)
         answer = store.patch(account, service_accounts.naming(account, secret_name), dry_run=dry_run)
-        if answer.value:
+        if answer.value and not answer.value.is_being_deleted:
             return account_outcomes.patched(account, answer.status, answer.value)
-        if answer.is_not_found:
+        if answer.value or answer.is_not_found:
+            # It is gone, or will be once its finalizers are.
             return AccountMissing(account.namespace, account.name)
         if not answer.is_precondition_failed:
             return _not_done(account, secret_name, answer)

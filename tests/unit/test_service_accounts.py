@@ -346,6 +346,7 @@ def test_an_account_that_changes_meanwhile_is_read_anew_and_tried_again() -> Non
     ("answer", "is_missing"),
     [
         (Answer[Written](404, refusal=Refusal(reason="NotFound")), True),
+        (Answer[Written](200, value=Written("u-1", "8", is_being_deleted=True)), True),
         (Answer[Written](404, refusal=Refusal(denied_by="admission webhook a.b")), False),
         (Answer[Written](404, trouble="unreadable"), False),
     ],
