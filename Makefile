@@ -21,26 +21,29 @@ PACKED := $(wildcard functions/compiler/*.py functions/upsert/__init__.py functi
 	$(foreach folder,core kinds sources,functions/upsert/$(folder)/*.py))
 COMPILER := PYTHONPATH=functions .venv/compiler/bin/python -m compiler
 
+# Finds the control plane or builds it, once, with progress. It stops the target if that fails.
+WITH_ASSETS = KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)"; export KUBEBUILDER_ASSETS;
+
 .PHONY: help
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
 .PHONY: demo
 demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running)
-	PYTHONPATH=functions $(DEV)/python -m tests.demo
+	$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo
 
 .PHONY: demo-adopt
 demo-adopt: $(TOOLS) ## take over Secrets that something else wrote: check, import, adopt, refresh
-	PYTHONPATH=functions $(DEV)/python -m tests.demo_adopt
+	$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo_adopt
 
 .PHONY: test
 test: $(TOOLS) ## run all tests but the long ones
-	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
+	$(WITH_ASSETS) \
 		$(DEV)/python -m pytest -m "not soak" $(PYTEST_ARGUMENTS)
 
 .PHONY: soak
 soak: $(TOOLS) ## run the long proofs and print their figures
-	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" \
+	$(WITH_ASSETS) \
 		$(DEV)/python -m pytest -m soak -s $(PYTEST_ARGUMENTS)
 
 .PHONY: versions
@@ -49,12 +52,12 @@ versions: $(TOOLS) ## run the tests of what Kubernetes does on the newest and on
 
 .PHONY: bench
 bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side by side, and plot them
-	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" PYTHONPATH=functions \
+	$(WITH_ASSETS) PYTHONPATH=functions \
 		$(DEV)/python -m bench
 
 .PHONY: dashboard
 dashboard: $(TOOLS) .venv/bench/.installed ## draw the dashboard from the records of a local run, for the README
-	KUBEBUILDER_ASSETS="$$($(DEV)/python -m tests.support.assets | tail -n 1)" PYTHONPATH=functions \
+	$(WITH_ASSETS) PYTHONPATH=functions \
 		$(DEV)/python -m tests.dashboard .venv/bench/bin/python docs/images/dashboard.png
 
 .PHONY: parameters
