@@ -90,6 +90,10 @@ def test_a_difference_is_named_only_if_stripping_and_line_ends_explain_it(one: b
         ("a.io", "http://a.io/", ("http:// on the host", "trailing slash")),
         ("A.io", "a.io", ("case of the host",)),
         ("HTTPS://A.IO/", "a.io", ("https:// on the host", "trailing slash", "case of the host")),
+        ("a.io:443", "a.io", ("port 443 on the host",)),
+        ("A.IO:443/team", "a.io/team", ("port 443 on the host", "case of the host")),
+        ("https://a.io/v1/", "a.io", ("https:// on the host", "/v1/ or /v2/ behind the host", "trailing slash")),
+        ("a.io/v2/team", "a.io/team", ("/v1/ or /v2/ behind the host",)),
     ],
 )
 def test_two_spellings_of_a_host_differ_by(one: str, other: str, notes: tuple[str, ...]) -> None:

@@ -83,7 +83,10 @@ def test_a_login_shows_no_password() -> None:
     assert PASSWORD not in repr(build(a=login(password=PASSWORD), b=auths(**{"quay.io": entry()})))
 
 
-SPELLINGS = [HOST, f"https://{HOST}", f"http://{HOST}/", f"HTTPS://{HOST.upper()}/", f"{HOST}/"]
+SPELLINGS = [
+    *(HOST, f"https://{HOST}", f"http://{HOST}/", f"HTTPS://{HOST.upper()}/", f"{HOST}/"),
+    *(f"{HOST}:443", f"https://{HOST}:443/", f"{HOST}/v1/", f"https://{HOST.upper()}:443/v2/"),
+]
 
 
 @pytest.mark.parametrize("host", SPELLINGS)
@@ -103,16 +106,29 @@ def test_two_logins_for_one_host_in_any_spelling_are_refused(host: str) -> None:
     assert str(refused.value) == f"the host {HOST} is there more than once; expected one entry per host"
 
 
-@pytest.mark.parametrize("host", ["quay.io", "https://quay.io", "QUAY.io/", "http://Quay.IO/"])
+@pytest.mark.parametrize(
+    "host", ["quay.io", "https://quay.io", "QUAY.io/", "http://Quay.IO/", "quay.io:443", "quay.io/v2/"]
+)
 def test_a_host_that_is_kept_twice_in_any_spelling_is_refused(host: str) -> None:
     with pytest.raises(BadMaterial, match=r"the host quay\.io is there more than once; expected one entry per host"):
         build(a=auths(**{"quay.io": entry()}), b=auths(**{host: entry("another")}))
 
 
-@pytest.mark.parametrize("host", ["https://quay.io", "QUAY.io/"])
+@pytest.mark.parametrize("host", ["https://quay.io", "QUAY.io/", "quay.io:443", "https://quay.io/v1/"])
 def test_nor_may_one_value_hold_it_twice(host: str) -> None:
     with pytest.raises(BadMaterial, match=r"the host quay\.io is there more than once"):
         build(a=auths(**{"quay.io": entry(), host: entry("another")}))
+
+
+@pytest.mark.parametrize("host", ["quay.io:8443", "quay.io/team-a", "quay.io/v2", "v1.quay.io", "quay.io:4430", "quay"])
+def test_another_port_path_or_name_is_another_host(host: str) -> None:
+    assert set(written(build(a=auths(**{"quay.io": entry(), host: entry("another")})))) == {"quay.io", host}
+
+
+@pytest.mark.parametrize("again", ["Password", "PASSWORD", "pa\u017fsword"])
+def test_a_field_that_is_there_twice_to_a_kubelet_is_refused(again: str) -> None:
+    with pytest.raises(BadMaterial, match="a: repeated key; expected"):
+        build(a=auths(**{"quay.io": {"username": "me", "password": PASSWORD, again: "another"}}))
 
 
 def test_a_host_that_may_be_a_password_is_not_quoted() -> None:

@@ -32,6 +32,12 @@ _ENDS = (
 )
 
 
+_SPELLINGS = (
+    ("port 443 on the host", re.compile(r"(https?://)?[^/]*:443(/|$)", re.IGNORECASE)),
+    ("/v1/ or /v2/ behind the host", re.compile(r"(https?://)?[^/]*/v[12]/", re.IGNORECASE)),
+)
+
+
 def of_hosts(live: str, new: str) -> tuple[str, ...]:
     """Return by what two spellings of one host differ."""
     notes = [
@@ -39,9 +45,10 @@ def of_hosts(live: str, new: str) -> tuple[str, ...]:
         for scheme in ("https://", "http://")
         if live.lower().startswith(scheme) != new.lower().startswith(scheme)
     ]
+    notes += [note for note, spelling in _SPELLINGS if bool(spelling.match(live)) != bool(spelling.match(new))]
     if live.endswith("/") != new.endswith("/"):
         notes.append("trailing slash")
-    if docker_config.without_scheme(live) != docker_config.without_scheme(new):
+    if docker_config.undecorated(live) != docker_config.undecorated(new):
         notes.append("case of the host")
     return tuple(notes)
 

@@ -101,6 +101,8 @@ def entries_of(value: Sensitive[bytes]) -> tuple[Entry, ...]:
         raise NotADockerConfig("holds more than auths")
     if any(not one.host or not one.fields for one in config.entries):
         raise NotADockerConfig("has an entry without host or fields")
+    if any(_repeats_a_text(one) for one in config.entries):
+        raise NotADockerConfig("repeated key")
     return config.entries
 
 
@@ -135,13 +137,19 @@ def parse_object(text: bytes) -> dict[str, Any]:
 
 
 def bare(host: str) -> str:
-    """Return the host as `docker login` would write it: without scheme and trailing slash, in lower case."""
-    return without_scheme(host).lower()
+    """Return the host that a login is for, in one spelling: without scheme, port 443, API version and case.
+
+    To a kubelet, hosts that differ in scheme, or in /v1/ or /v2/, are one: which of their logins it tries first is a
+    matter of chance. Port 443 is what a registry is spoken to at if there is none.
+    """
+    return undecorated(host).lower()
 
 
-def without_scheme(host: str) -> str:
-    """Return the host without scheme and trailing slash."""
-    return _SCHEME.sub("", host, count=1).rstrip("/")
+def undecorated(host: str) -> str:
+    """Return the host without scheme, port 443, version of the API and trailing slash."""
+    authority, _, path = _SCHEME.sub("", host, count=1).partition("/")
+    path = path[3:] if path.startswith(("v1/", "v2/")) else path
+    return f"{authority.removesuffix(':443')}/{path}".rstrip("/")
 
 
 def basic_auth(username: str, password: str) -> str:
@@ -161,6 +169,12 @@ def _entry(host: str, fields: object) -> Entry:
         tuple((name, Sensitive(value)) for name, value in fields.items() if isinstance(value, str)),
         tuple((name, Sensitive(json.dumps(value))) for name, value in fields.items() if not isinstance(value, str)),
     )
+
+
+def _repeats_a_text(one: Entry) -> bool:
+    """Return whether a field is there in two cases: a kubelet passes over the case, and takes the last one."""
+    read = [name.casefold() for name, _ in (*one.fields, *one.others) if name.casefold() in _TEXTS]
+    return len(set(read)) != len(read)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
