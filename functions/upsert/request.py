@@ -194,6 +194,9 @@ def _is_scheduled(fields: Fields) -> bool:
 
 
 def _check_scheduled(fields: Fields) -> None:
+    if fields.value.get("detail") not in (None, {}, "", "{}"):
+        # Whoever put something there asks for it, a dry run perhaps, and would get all of it written.
+        fields.wrong("detail", "is not empty; expected {}: a schedule that asks for something sends it as its input")
     unknown = [name for name in fields.value if name not in _SCHEDULED]
     for name in unknown[:_MOST_UNKNOWN]:
         fields.wrong(None, f"unknown field {shown(name)} in a scheduled event; send it without detail-type")

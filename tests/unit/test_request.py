@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +169,25 @@ def test_a_scheduled_event_with_more_in_it_is_refused_and_not_run_over_everythin
     event = {"detail-type": "Scheduled Event", "source": "aws.events", "dry_run": True}
 
     assert problems(event) == ["event: unknown field 'dry_run' in a scheduled event; send it without detail-type"]
+
+
+@pytest.mark.parametrize(
+    "detail", [{"dry_run": True}, '{"dry_run": true}', {"namespaces": ["team-a"]}, [], "x", 0, False]
+)
+@pytest.mark.parametrize("wrap", [lambda event: event, lambda event: {"clusters_for": event}])
+def test_a_scheduled_event_that_asks_for_something_is_refused_and_not_run_over_everything(
+    detail: object, wrap: Callable[[object], object]
+) -> None:
+    (problem,) = problems(wrap(SCHEDULED | {"detail": detail}))
+
+    assert problem.endswith(
+        ".detail: is not empty; expected {}: a schedule that asks for something sends it as its input"
+    )
+
+
+@pytest.mark.parametrize("detail", [{}, "{}", None, ""])
+def test_a_scheduled_event_that_asks_for_nothing_is_for_everything(detail: object) -> None:
+    assert refresh_request(SCHEDULED | {"detail": detail}, ONE) == Request(OWN, ONE.objects)
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
