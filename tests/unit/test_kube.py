@@ -195,6 +195,17 @@ def test_a_list_that_expires_between_pages_starts_anew(serve: Serve) -> None:
     assert "continue" not in server.standin.requests[2].path
 
 
+@pytest.mark.parametrize("names", [(), ("a", "b")])
+def test_a_blank_selector_is_everything_whether_namespaces_are_named_or_not(serve: Serve, names: Sequence[str]) -> None:
+    server = serve(page("a"))
+
+    server.writer().namespaces(" ", names)
+    server.writer().namespaces("", names)
+
+    blank, empty = server.standin.requests
+    assert blank.path == empty.path
+
+
 def test_a_list_that_expires_again_and_again_is_an_error(serve: Serve) -> None:
     expiring = [page("a", token="t"), status(410, reason="Expired")]
     server = serve(*expiring * 3)

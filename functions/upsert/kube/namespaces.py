@@ -27,7 +27,8 @@ def list_names(api: Api, selector: str, names: Sequence[str] = ()) -> list[str]:
     Raises a `ClusterError`, or an `InputError` if the server does not understand the selector.
     """
     by_name = f"kubernetes.io/metadata.name in ({','.join(names)})" if names else ""
-    pages = api.pages(partial(_page, ",".join(part for part in (selector, by_name) if part)))
+    # A blank one is everything to the API server, but not before a comma.
+    pages = api.pages(partial(_page, ",".join(part for part in (selector.strip(), by_name) if part)))
     if pages[-1].status == 410:
         raise UnexpectedAnswer(
             f"{api.endpoint} let a list of namespaces expire {RESTARTS} times; it is overloaded, or its etcd is "
