@@ -2,19 +2,34 @@
 
 import json
 import logging
+import os
+import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-from aws_lambda_powertools.metrics import MetricUnit
-
 from upsert.core.identity import FIELD_MANAGER
 from upsert.core.redaction import MASK, Redactor
 from upsert.core.sensitive import Sensitive
 from upsert.errors import ObjectsFailed, UpsertError
+
+
+def _obey_no_variables() -> None:
+    """Take the variables away by which Powertools would write other lines and metrics than alarms and queries expect.
+
+    It reads one of them when it is imported, and the others for each of its objects.
+    https://docs.powertools.aws.dev/lambda/python/latest/environment_variables/
+    """
+    for name in [name for name in os.environ if name.startswith("POWERTOOLS_") or name == "AWS_LAMBDA_LOG_LEVEL"]:
+        del os.environ[name]
+
+
+_obey_no_variables()
+
+from aws_lambda_powertools import Logger, Metrics  # noqa: E402
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter  # noqa: E402
+from aws_lambda_powertools.metrics import MetricUnit  # noqa: E402
 
 SERVICE = FIELD_MANAGER
 METRICS_NAMESPACE = "EksUpsert"
@@ -57,6 +72,10 @@ class Telemetry:
     """
 
     def __init__(self, context: Context, run: str = "refresh") -> None:
+        _obey_no_variables()
+        if reconfigure := getattr(sys.stdout, "reconfigure", None):
+            # PYTHONIOENCODING may name an encoding in which nobody finds a metric.
+            reconfigure(encoding="utf-8")
         self._stopped = f"{run}.stopped"
         for name in FOREIGN_LOGGERS:
             # Not by their level alone: urllib3 quotes a malformed header of an answer in a warning.
