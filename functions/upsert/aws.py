@@ -1,50 +1,63 @@
 """The AWS APIs: clients made when first needed, assumed roles, and errors reduced to their code."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
+from upsert import variables
 from upsert.core.identity import FIELD_MANAGER
-from upsert.errors import AwsError
+from upsert.errors import AwsError, InputError
 
 # A call answers in well under a second; the retries of botocore's standard mode cover the rest within a minute.
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
 SESSION_NAME = FIELD_MANAGER
 
 _CODE = re.compile(r"[A-Za-z0-9.]{1,80}")
+_CREDENTIALS = ("AccessKeyId", "SecretAccessKey", "SessionToken")
+
+_NOT_ACCEPTED = "the credentials that the function got are not accepted, or not any more: run it again"
+_NOT_TRUSTED = "the certificate of its endpoint is not trusted: look for a proxy that opens TLS, and at AWS_CA_BUNDLE"
+# What helps where the fault is in none of what the call is about.
+# https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
+_REMEDIES = {
+    **dict.fromkeys(
+        (
+            "ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidToken", "InvalidClientTokenId",
+            "InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature",
+            "MissingAuthenticationToken", "MissingAuthenticationTokenException",
+        ),
+        _NOT_ACCEPTED,
+    ),
+    "ProxyConnectionError": "the proxy that HTTPS_PROXY names does not answer, or does not let it through",
+    "SSLError": _NOT_TRUSTED,
+}  # fmt: skip
 
 
 class Aws:
     """The AWS APIs for one run. Threads may share it."""
 
-    def __init__(self, *, account: str, region: str | None) -> None:
+    def __init__(self, *, account: str, region: str) -> None:
+        """Raises `InputError` if the environment leads the SDK to no credentials."""
         self.account = account
+        self.region = region
         self._lock = Lock()
-        self._sessions = {("", ""): boto3.Session(region_name=region)}
+        self._sessions = {("", ""): _set_up(lambda: _own_session(region))}
         self._clients: dict[tuple[str, str, str], Any] = {}
-
-    @property
-    def region(self) -> str:
-        """Return the function's own region."""
-        return self._sessions["", ""].region_name or ""
 
     def call(
         self, service: str, operation: str, *, region: str = "", role_arn: str = "", **parameters: object
     ) -> Mapping[str, Any]:
-        """Return what an operation answers, in a region and as a role if these are given. Raises `AwsError`."""
-        client = self._client(service, region, role_arn)
-        try:
-            answer: Mapping[str, Any] = getattr(client, operation)(**parameters)
-        except (ClientError, BotoCoreError) as error:
-            raise AwsError(_code_of(error), is_about_a_stage="staging label" in str(error)) from None
-        except Exception as error:  # noqa: BLE001 - botocore breaks over what is no answer of the service, and quotes it
-            raise AwsError(f"an unreadable answer ({type(error).__name__})") from None
-        return answer
+        """Return what an operation answers, in a region and as a role if these are given.
+
+        Raises `AwsError`, or `InputError` if the environment is why there is no client to ask with.
+        """
+        return _call(self._client(service, region, role_arn), operation, parameters)
 
     def session(self, *, region: str = "", role_arn: str = "") -> boto3.Session:
         """Return a session in that region, as that role. Raises `AwsError`."""
@@ -54,7 +67,7 @@ class Aws:
     def _session(self, region: str, role_arn: str) -> boto3.Session:
         if (region, role_arn) not in self._sessions:
             self._sessions[region, role_arn] = (
-                self._assume(role_arn, region) if role_arn else boto3.Session(region_name=region)
+                self._assume(role_arn, region) if role_arn else _set_up(lambda: boto3.Session(region_name=region))
             )
         return self._sessions[region, role_arn]
 
@@ -63,27 +76,59 @@ class Aws:
         # https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
         with self._lock:
             if (service, region, role_arn) not in self._clients:
-                session = self._session(region, role_arn)
-                try:
-                    make: Any = session.client
-                    self._clients[service, region, role_arn] = make(service, config=_CONFIG)
-                except BotoCoreError as error:
-                    raise AwsError(_code_of(error)) from None
+                self._clients[service, region, role_arn] = _make(service, self._session(region, role_arn))
             return self._clients[service, region, role_arn]
 
     def _assume(self, role_arn: str, region: str) -> boto3.Session:
-        own = self._sessions["", ""]
+        asked = {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME}
         try:
-            answer = own.client("sts", config=_CONFIG).assume_role(RoleArn=role_arn, RoleSessionName=SESSION_NAME)
-        except (ClientError, BotoCoreError) as error:
-            raise AwsError(_code_of(error), while_assuming=True) from None
-        credentials = answer["Credentials"]
-        return boto3.Session(
-            aws_access_key_id=credentials["AccessKeyId"],
-            aws_secret_access_key=credentials["SecretAccessKey"],
-            aws_session_token=credentials["SessionToken"],
-            region_name=region or own.region_name,
+            answer = _call(_make("sts", self._sessions["", ""]), "assume_role", asked)
+        except AwsError as error:
+            raise AwsError(error.code, while_assuming=True, remedy=error.remedy) from None
+        given = answer.get("Credentials", {})
+        key, secret, token = (given.get(name) for name in _CREDENTIALS)
+        if not all(isinstance(one, str) and one for one in (key, secret, token)):
+            raise AwsError("an answer without credentials", while_assuming=True)
+        return boto3.Session(key, secret, token, region_name=region or self.region)
+
+
+def _own_session(region: str) -> boto3.Session:
+    session = boto3.Session(region_name=region)
+    credentials = session.get_credentials()
+    # Asked for now: what keeps them from coming is no answer to any of the calls.
+    if credentials is None or credentials.get_frozen_credentials() is None:
+        raise NoCredentialsError
+    return session
+
+
+def _make(service: str, session: boto3.Session) -> Any:
+    client: Any = session.client
+    return _set_up(lambda: client(service, config=_CONFIG))
+
+
+def _set_up[R](make: Callable[[], R]) -> R:
+    """Return what the SDK makes of its variables. Raises `InputError` that names those that can be at fault."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - a wrong variable breaks botocore in as many ways as it has providers
+        has_none = isinstance(error, NoCredentialsError | PartialCredentialsError)
+        names = variables.CREDENTIALS if has_none else variables.of_the_sdk(os.environ)
+        problem = (
+            f"{names}: the AWS SDK cannot work with it ({type(error).__name__}); expected what the SDK understands, or "
+            "nothing beside what Lambda sets for the function's role"
         )
+        raise InputError([problem]) from None
+
+
+def _call(client: Any, operation: str, parameters: Mapping[str, object]) -> Mapping[str, Any]:
+    try:
+        answer: Mapping[str, Any] = getattr(client, operation)(**parameters)
+    except (ClientError, BotoCoreError) as error:
+        code = _code_of(error)
+        raise AwsError(code, is_about_a_stage="staging label" in str(error), remedy=_REMEDIES.get(code, "")) from None
+    except Exception as error:  # noqa: BLE001 - botocore breaks over what is no answer of the service, and quotes it
+        raise AwsError(f"an unreadable answer ({type(error).__name__})") from None
+    return answer
 
 
 def _code_of(error: ClientError | BotoCoreError) -> str:

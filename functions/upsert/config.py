@@ -8,8 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from upsert import variables
 from upsert.core.fields import Fields, Grammar, Problem, grammar
-from upsert.core.grammars import ACCOUNT, CLUSTER
+from upsert.core.grammars import ACCOUNT, CLUSTER, REGION
 from upsert.core.objects import Object, OnConflict, Part, Ref, Scope, Target
 from upsert.errors import InputError
 
@@ -28,13 +29,14 @@ class Config:
     """What is written where, and how this deployment is called.
 
     `targets` are the clusters, in the order of the file: one, unless it `is_fleet`; `own` is that of the parameter
-    ClusterName. `account` is the function's own.
+    ClusterName. `account` and `region` are the function's own.
     """
 
     own: Target
     targets: tuple[Target, ...]
     objects: tuple[Object, ...]
     account: str
+    region: str
     schedule: timedelta
     log_level: str
     is_fleet: bool = False
@@ -56,29 +58,31 @@ def load(environment: Mapping[str, str]) -> Config:
 def config(environment: Mapping[str, str], compiled: Mapping[str, Any]) -> Config:
     """Return what the environment and a compiled file say, like `load`."""
     problems: list[Problem] = []
-    variables = Fields(environment, (), problems)
-    cluster = variables.text("CLUSTER_NAME", CLUSTER)
-    fleet = variables.text("FLEET", _FLAG) if "FLEET" in variables else "false"
+    given = Fields(environment, (), problems)
+    variables.check(given)
+    cluster = given.text("CLUSTER_NAME", CLUSTER)
+    fleet = given.text("FLEET", _FLAG) if "FLEET" in given else "false"
     is_fleet = fleet == "true"
-    schedule = _RATE.pattern.fullmatch(variables.text("SCHEDULE", _RATE, default="rate(3 hours)"))
-    targets = tuple(Target(**one) for one in compiled.get("clusters", ()))
+    schedule = _RATE.pattern.fullmatch(given.text("SCHEDULE", _RATE, default="rate(3 hours)"))
+    targets, objects = _contents(compiled)
     own = next((target for target in targets if target.name == cluster), Target(cluster))
     found = Config(
         own=own,
         targets=targets or (own,),
-        objects=tuple(_object(one) for one in compiled["objects"]),
-        account=variables.text("ACCOUNT_ID", ACCOUNT),
+        objects=objects,
+        account=given.text("ACCOUNT_ID", ACCOUNT),
+        region=given.text("AWS_REGION", REGION),
         schedule=timedelta(**{f"{schedule[2]}s": int(schedule[1])}) if schedule else timedelta(),
-        log_level=variables.text("LOG_LEVEL", _LEVEL, default="INFO"),
+        log_level=given.text("LOG_LEVEL", _LEVEL, default="INFO"),
         is_fleet=is_fleet,
         state_machine=environment.get("FLEET_STATE_MACHINE", ""),
     )
     if is_fleet and not targets:
-        variables.wrong("FLEET", "'true' is wrong; expected false, since the file of objects has no clusters")
+        given.wrong("FLEET", "'true' is wrong; expected false, since the file of objects has no clusters")
     elif targets and fleet == "false":
-        variables.wrong("FLEET", "'false' is wrong; expected true, since the file of objects has clusters")
+        given.wrong("FLEET", "'false' is wrong; expected true, since the file of objects has clusters")
     elif is_fleet and cluster and own not in targets:
-        variables.wrong("CLUSTER_NAME", f"{cluster!r} is wrong; expected one of the clusters in the file of objects")
+        given.wrong("CLUSTER_NAME", f"{cluster!r} is wrong; expected one of the clusters in the file of objects")
     if problems:
         raise InputError([str(problem) for problem in problems])
     return found
@@ -86,14 +90,29 @@ def config(environment: Mapping[str, str], compiled: Mapping[str, Any]) -> Confi
 
 def _compiled(path: Path) -> Mapping[str, Any]:
     try:
-        compiled = json.loads(path.read_bytes())
+        compiled = json.loads(path.read_bytes(), object_pairs_hook=_without_repeats)
     except OSError:
         raise InputError([f"{path.name}: is not beside the function; build it with `sam build`"]) from None
     except (ValueError, RecursionError):
-        raise InputError([f"{path.name}: is no JSON; build it anew with `sam build`"]) from None
+        raise InputError([f"{path.name}: is no JSON, or has a key twice; build it anew with `sam build`"]) from None
     if not isinstance(compiled, dict) or compiled.get("version") != VERSION:
         raise InputError([f"{path.name}: is not of version {VERSION}; build it anew with `sam build`"])
     return compiled
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _contents(compiled: Mapping[str, Any]) -> tuple[tuple[Target, ...], tuple[Object, ...]]:
+    try:
+        targets = tuple(Target(**one) for one in compiled.get("clusters", ()))
+        return targets, tuple(_object(one) for one in compiled["objects"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError([f"{COMPILED}: is not as the build writes it; build it anew with `sam build`"]) from None
 
 
 def _object(one: Mapping[str, Any]) -> Object:

@@ -111,11 +111,15 @@ class AwsError(Exception):
     """What an AWS API answered instead of what was asked for, reduced to its code.
 
     `while_assuming` is whether the role for the call could not be assumed; `is_about_a_stage` whether the message
-    speaks of a staging label, which Secrets Manager has no code of its own for.
+    speaks of a staging label, which Secrets Manager has no code of its own for. `remedy` is what helps if the fault is
+    in nothing that the call is about, such as the credentials.
     """
 
-    def __init__(self, code: str, *, while_assuming: bool = False, is_about_a_stage: bool = False) -> None:
+    def __init__(
+        self, code: str, *, while_assuming: bool = False, is_about_a_stage: bool = False, remedy: str = ""
+    ) -> None:
         self.code = code
         self.while_assuming = while_assuming
         self.is_about_a_stage = is_about_a_stage
+        self.remedy = remedy
         super().__init__(code)

@@ -61,7 +61,7 @@ def import_entries(request: AdoptRequest, parts: ImportParts) -> AdoptReport:
     kept = parts.kept(part.ref.get("secret"))
     writer, reader = parts.connect()
     namespace = _namespace(writer, request, one)
-    version = kept.fetch()
+    version = _fetched(kept, part)
     before = _entries_kept(kept.name, version)
     live = _entries_live(writer, reader, one, namespace)
     for entries in (live, before):
@@ -118,13 +118,21 @@ def _namespace(writer: AdoptWriter, request: AdoptRequest, one: Object) -> str:
     return request.namespaces[0]
 
 
+def _fetched(kept: Kept, part: Part) -> Version | None:
+    try:
+        return kept.fetch()
+    except SourceFailed as why:
+        raise SourceFailed(f"{part.place}: {why}") from None
+
+
 def _own_hosts(one: Object, kept: Part, sources: Sources) -> list[str]:
     """Return the hosts of the registries whose login is asked for anew each time."""
     readings = sources.read([part.ref for part in one.parts if part != kept])
     hosts = []
-    for reading in readings.values():
+    for part in (part for part in one.parts if part != kept):
+        reading = readings[part.ref]
         if isinstance(reading, SourceFailed):
-            raise reading
+            raise SourceFailed(f"{part.place}: {reading}")
         if server := reading.data.get("server"):
             hosts.append(server.reveal().decode())
     return hosts

@@ -125,7 +125,7 @@ def _make_one(
     for part in one.parts:
         reading = readings[part.ref]
         if isinstance(reading, SourceFailed):
-            return reading
+            return SourceFailed(f"{part.place}: {reading}")
         materials[part.place] = reading
     try:
         return build(one, materials)

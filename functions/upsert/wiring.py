@@ -10,8 +10,8 @@ from upsert.config import Config
 from upsert.core.identity import REFRESHER, Identity
 from upsert.core.objects import Desired, Material, Object, Ref, Target
 from upsert.core.sensitive import Sensitive
-from upsert.errors import AwsError, ClusterAccessDenied, SourceFailed
-from upsert.kube.access import describe
+from upsert.errors import AwsError, SourceFailed
+from upsert.kube.access import cannot_assume, describe
 from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens, sign_bearer_token
 from upsert.kube.writer import KubeWriter
@@ -30,10 +30,10 @@ class Surroundings:
     remaining: Callable[[], float]
 
     @classmethod
-    def of(cls, config: Config, region: str | None, telemetry: Telemetry, context: Context) -> "Surroundings":
-        """Return the surroundings of an invocation in a region."""
+    def of(cls, config: Config, telemetry: Telemetry, context: Context) -> "Surroundings":
+        """Return the surroundings of an invocation."""
         return cls(
-            Aws(account=config.account, region=region),
+            Aws(account=config.account, region=config.region),
             telemetry.conceal,
             lambda: context.get_remaining_time_in_millis() / 1000,
         )
@@ -59,7 +59,7 @@ class Surroundings:
         try:
             session = self.aws.session(region=target.region, role_arn=target.role_arn)
         except AwsError as error:
-            raise ClusterAccessDenied(f"cannot assume {target.role_arn} for its cluster: {error.code}") from None
+            raise cannot_assume(target, error) from None
         return Api(access, BearerTokens(sign), identity, remaining=self.remaining)
 
 

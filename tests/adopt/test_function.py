@@ -243,7 +243,7 @@ class TestTwoObjects:
         plane.create_secret(team("team-a"), secret(), "kubectl-create")
         file = two(registries=[{"auths": {"secret": "not-there"}}])
         checked = aws.adopt(event("check"), **file)
-        why = "cannot read secret not-there: ResourceNotFoundException."
+        why = "registries[0].auths: cannot read the secret that the file of objects names here: ResourceNotFoundExc"
         assert answer(checked)["lines"][0].startswith(f"pull-again: not checked: {why}")
         assert answer(checked)["objects_not_made"] == ["secret/pull-again"]
         assert answer(checked)["adoptable"] == 1
@@ -262,8 +262,8 @@ class TestTwoObjects:
         seen = aws.adopt(event("adopt"), **two(registries=[{"auths": {"secret": "not-there"}}]))
         assert isinstance(seen.error, ObjectsFailed)
         assert str(seen.error).startswith(
-            "1 of 1 objects were not adopted: team-a/secret/aws-ecr-token: not adoptable: immutable; cannot read "
-            "secret not-there: "
+            "1 of 1 objects were not adopted: team-a/secret/aws-ecr-token: not adoptable: immutable; "
+            "registries[0].auths: cannot read the secret that the file of objects names here: "
         )
 
     def test_one_that_selects_no_namespace_is_told(self, aws: Migration, plane: ControlPlane, team: Team) -> None:
@@ -557,7 +557,7 @@ class TestImport:
 PLACE = "secret/aws-ecr-token: registries[1].auths:"
 KEPT: Mapping[str, tuple[str | None, str]] = {
     "no value yet": (None, f"secret {ARN} holds no value yet; put one there"),
-    "an empty text": ("", f"{PLACE} holds no entry"),
+    "an empty text": ("", f"secret {ARN} holds no value yet; put one there"),
     "no entries": ('{"auths": {}}', f"{PLACE} holds no entry"),
     "no JSON": ("secret:" + TOKEN, f"{PLACE} no JSON"),
     "a list": (f'["{TOKEN}"]', f"{PLACE} no JSON object"),
@@ -648,8 +648,8 @@ def test_a_secret_that_may_not_be_read_stops_the_run_with_the_action_it_needs(aw
     seen = aws.refresh(**KEEPS)
     assert isinstance(seen.error, SourceFailed)
     assert str(seen.error).startswith(
-        f"cannot read secret {ARN}: AccessDeniedException. The secret must exist, the function's role "
-        "needs secretsmanager:GetSecretValue on it"
+        f"registries[1].auths: cannot read secret {ARN}: AccessDeniedException; the secret must exist, the function's "
+        "role needs secretsmanager:GetSecretValue on it"
     )
 
 

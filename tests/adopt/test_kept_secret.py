@@ -177,7 +177,7 @@ def test_a_missing_permission_is_named_and_the_value_is_not(
     with place.kept(*allowed) as kept, pytest.raises(SourceFailed) as found:
         put(kept, VALUE)
     assert str(found.value) == (
-        f"cannot {verb} secret {place.arn}: AccessDeniedException. The secret must exist, the function's role needs "
+        f"cannot {verb} secret {place.arn}: AccessDeniedException; the secret must exist, the function's role needs "
         f"secretsmanager:{missing} on it (parameter ReadableArns; and DecryptableKeyArns if its key is not the "
         "default), and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager)"
     )

@@ -12,7 +12,7 @@ from upsert.core.objects import Object, OnConflict, Part, Ref, Scope, Target
 
 SHIPPED = Path(__file__).parents[2] / "functions" / "objects.yaml"
 GOLDEN = Path(__file__).parent / "golden"
-ENVIRONMENT = {"CLUSTER_NAME": "test", "ACCOUNT_ID": "111122223333"}
+ENVIRONMENT = {"CLUSTER_NAME": "test", "ACCOUNT_ID": "111122223333", "AWS_REGION": "eu-central-1"}
 
 
 def compiled(text: str) -> str:

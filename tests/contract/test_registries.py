@@ -182,7 +182,7 @@ def test_ecr_public_that_refuses_names_both_permissions_and_costs_no_private_reg
 
     refused = readings[public_registry()]
     assert isinstance(refused, SourceFailed)
-    assert str(refused).startswith("ECR Public gave the function's role no token: AccessDeniedException. ")
+    assert str(refused).startswith("ECR Public gave the function's role no token: AccessDeniedException; ")
     assert "ecr-public:GetAuthorizationToken and sts:GetServiceBearerToken" in str(refused)
     assert isinstance(readings[registry("111111111111", "us-east-1")], Material)
     assert len(private.passwords) == 1

@@ -14,7 +14,7 @@ import pytest
 
 from compiler.compiled import compile_objects
 from tests.support import sam
-from tests.support.objects import ACCOUNT, SECRET, compiled, entry, written
+from tests.support.objects import ACCOUNT, REGION, SECRET, compiled, entry, written
 from tests.support.rie import Artifact
 from tests.support.sam import BIN, ROOT
 from upsert.config import COMPILED
@@ -115,7 +115,12 @@ def test_the_function_reads_the_file_of_objects_as_the_compiler_wrote_it(artifac
     shipped = compile_objects((ROOT / "functions" / "objects.yaml").read_bytes(), "objects.yaml")
     for one in (artifact, adopter):
         assert (one.function / COMPILED).read_text() == shipped
-    environment = {"LAMBDA_TASK_ROOT": str(artifact.function), "CLUSTER_NAME": "demo", "ACCOUNT_ID": ACCOUNT}
+    environment = {
+        "LAMBDA_TASK_ROOT": str(artifact.function),
+        "CLUSTER_NAME": "demo",
+        "ACCOUNT_ID": ACCOUNT,
+        "AWS_REGION": REGION,
+    }
     code = f"from upsert.config import load; print(*[one.title for one in load({environment}).objects])"
     assert run_inside(artifact, code) == f"secret/{SECRET}\n"
 

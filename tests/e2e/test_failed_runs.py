@@ -70,7 +70,8 @@ def test_a_scheduled_run_with_a_source_that_fails_is_tried_again_and_kept_and_wr
     before = len(world.runs())
     with world.objects(pull_secret(include=others), pull_secret(include=[last], registries=nowhere)):
         (message,) = kept(world, [SCHEDULED])
-    assert "cannot read secret nowhere" in message["responsePayload"]["errorMessage"]
+    why = "registries[0].auths: cannot read the secret that the file of objects names here: "
+    assert why in message["responsePayload"]["errorMessage"]
     runs = world.runs()[before:]
     assert [run.raised for run in runs] == ["SourceFailed"] * 3
     for run in runs:

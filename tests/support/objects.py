@@ -52,6 +52,7 @@ def config(*objects: Object, **changes: Any) -> Config:
         targets=(Target("test"),),
         objects=objects or (pull_object(),),
         account=ACCOUNT,
+        region=REGION,
         schedule=timedelta(hours=3),
         log_level="INFO",
     )
@@ -107,4 +108,5 @@ def install(folder: Path, *entries: Mapping[str, Any], clusters: Sequence[Mappin
         "CLUSTER_NAME": first,
         "FLEET": "true" if clusters else "false",
         "ACCOUNT_ID": ACCOUNT,
+        "AWS_REGION": REGION,
     }

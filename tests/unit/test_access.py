@@ -40,6 +40,7 @@ def test_a_cluster_that_serves_is_found_by_endpoint_and_authority(monkeypatch: p
 
 
 WHERE = "cluster production in eu-central-1"
+NOT_ACCEPTED = "the credentials that the function got are not accepted, or not any more: run it again"
 DENIED = "redeploy the stack, and look for a service control policy or permissions boundary that denies it"
 PROXY = "look for a proxy before the EKS API"
 WAY = "check the way to the EKS API (NAT gateway or VPC endpoint eks)"
@@ -74,6 +75,29 @@ WAY = "check the way to the EKS API (NAT gateway or VPC endpoint eks)"
             ClusterNotActive,
             f"{WHERE} is in no known state; expected ACTIVE or UPDATING",
         ),
+        *[
+            (
+                described(ENDPOINT, CA, status=status),
+                ClusterNotActive,
+                f"{WHERE} is in no known state; expected ACTIVE or UPDATING",
+            )
+            for status in ("correct horse", "A" * 100, "", 5, True, {"correct": "horse"}, ["horse"])
+        ],
+        *[
+            (
+                described(endpoint, CA),
+                ClusterNotActive,
+                f"{WHERE} is ACTIVE but has no endpoint or no certificate authority yet",
+            )
+            for endpoint in (
+                "https://",
+                "https://[",
+                "https://a:99999",
+                "https://é.example",
+                "https://a b",
+                "https://a?b",
+            )
+        ],
         (
             described("", CA),
             ClusterNotActive,
@@ -108,6 +132,11 @@ WAY = "check the way to the EKS API (NAT gateway or VPC endpoint eks)"
             described(ENDPOINT, CA, certificateAuthority={"data": "no base64"}),
             ClusterNotTrusted,
             f"the certificate authority that EKS names for {WHERE} is not base64 of PEM; {PROXY}",
+        ),
+        (
+            refused(403, "ExpiredTokenException"),
+            ClusterUnreachable,
+            f"EKS did not describe {WHERE}: ExpiredTokenException; {NOT_ACCEPTED}",
         ),
         (
             refused(500, "ServerException"),
@@ -165,7 +194,7 @@ def test_a_role_that_may_not_be_assumed_is_named(monkeypatch: pytest.MonkeyPatch
             access.describe(aws_apis(monkeypatch), Target("production", role_arn=role))
 
     assert str(stopped.value) == (
-        f"cannot assume {role} for its cluster: AccessDenied. Its trust policy must name the function's role, and the "
+        f"cannot assume {role} for its cluster: AccessDenied; its trust policy must name the function's role, and the "
         "parameter AssumableRoleArns must match it. Nothing was written"
     )
 

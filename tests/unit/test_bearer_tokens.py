@@ -5,11 +5,12 @@ import itertools
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import pytest
+from botocore.exceptions import CredentialRetrievalError
 
 from tests.support.aws import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, aws_session
 from tests.support.objects import REGION
@@ -75,6 +76,34 @@ def test_a_token_that_is_signed_within_the_same_second_is_none_to_try_and_a_late
 
     assert tokens.current().reveal() == "later"
     assert paused == [1.0]
+
+
+def test_a_token_signed_within_a_second_is_the_same_one_and_the_one_that_is_tried_next_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = datetime(2030, 1, 2, 3, 4, 5, 999_000)  # noqa: DTZ001 - botocore signs naive UTC
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: now)
+    session = aws_session(REGION)
+    assert bearer.sign_bearer_token(session, "production") == bearer.sign_bearer_token(session, "production")
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += timedelta(seconds=seconds)
+
+    tokens = BearerTokens(lambda: bearer.sign_bearer_token(session, "production"), pause=pause)
+    refused = tokens.current()
+
+    assert tokens.renew(refused)
+    assert tokens.current() != refused
+
+
+def test_who_waits_for_no_other_second_gets_another_token_at_once() -> None:
+    paused = list[float]()
+    numbers = itertools.count()
+    tokens = BearerTokens(lambda: Sensitive(f"token-{next(numbers)}"), pause=paused.append)
+
+    assert tokens.renew(tokens.current())
+    assert paused == []
 
 
 def test_a_second_refusal_is_final() -> None:
@@ -204,6 +233,21 @@ def test_a_token_shows_neither_itself_nor_a_key() -> None:
 
     assert repr(token) == "Sensitive(***)"
     assert SECRET_KEY not in url_in(token.reveal())
+
+
+def test_credentials_that_cannot_be_renewed_are_named_and_not_the_cause_of_a_bug(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def renew(_: object) -> None:
+        raise CredentialRetrievalError(provider="correct-horse", error_msg="correct-horse")
+
+    monkeypatch.setattr("botocore.credentials.Credentials.get_frozen_credentials", renew)
+    with pytest.raises(ClusterAccessDenied) as stopped:
+        bearer.sign_bearer_token(aws_session(REGION), "production")
+
+    assert str(stopped.value) == (
+        "the function's credentials are not there to sign a bearer token with (CredentialRetrievalError); run it again"
+    )
 
 
 def test_without_credentials_there_is_no_token(monkeypatch: pytest.MonkeyPatch) -> None:

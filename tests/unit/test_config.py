@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.objects import ACCOUNT, ARN, compiled, entry, install, pull_object
+from tests.support.objects import ACCOUNT, ARN, REGION, compiled, entry, install, pull_object
 from upsert.config import Config, config, load
 from upsert.core.objects import Object, OnConflict, Part, Ref, Scope, Target
 from upsert.errors import InputError
 
-REQUIRED = {"CLUSTER_NAME": "production", "ACCOUNT_ID": ACCOUNT}
-VARIABLES = ["CLUSTER_NAME", "FLEET", "ACCOUNT_ID", "SCHEDULE", "LOG_LEVEL"]
+REQUIRED = {"CLUSTER_NAME": "production", "ACCOUNT_ID": ACCOUNT, "AWS_REGION": REGION}
+VARIABLES = ["CLUSTER_NAME", "FLEET", "ACCOUNT_ID", "AWS_REGION", "SCHEDULE", "LOG_LEVEL"]
 CLUSTERS = [{"name": "production"}, {"name": "team-blue", "region": "eu-west-1"}]
 FILE = json.loads(compiled())
 FILE_OF_A_FLEET = json.loads(compiled(clusters=CLUSTERS))
@@ -38,6 +38,7 @@ DEFAULTS = {
     "targets": (Target("production"),),
     "objects": (pull_object(),),
     "account": ACCOUNT,
+    "region": REGION,
     "log_level": "INFO",
     "schedule": timedelta(hours=3),
     "is_fleet": False,
@@ -56,6 +57,7 @@ def test_what_is_not_set_has_this_default(field: str, value: object) -> None:
         ("CLUSTER_NAME", "a", "own", Target("a")),
         ("CLUSTER_NAME", "9_Prod-" + "x" * 93, "own", Target("9_Prod-" + "x" * 93)),
         ("ACCOUNT_ID", "000000000000", "account", "000000000000"),
+        ("AWS_REGION", "us-gov-west-1", "region", "us-gov-west-1"),
         ("LOG_LEVEL", "DEBUG", "log_level", "DEBUG"),
         ("LOG_LEVEL", "INFO", "log_level", "INFO"),
         ("LOG_LEVEL", "WARNING", "log_level", "WARNING"),
@@ -86,6 +88,13 @@ def test_a_good_value_is_read(variable: str, text: str, field: str, value: objec
         ("ACCOUNT_ID", "", "ACCOUNT_ID: '' is wrong; expected a 12-digit AWS account id"),
         ("ACCOUNT_ID", "12345678901", "ACCOUNT_ID: '12345678901' is wrong; expected a 12-digit AWS account id"),
         ("ACCOUNT_ID", "٤" * 12, f"ACCOUNT_ID: '{'٤' * 12}' is wrong; expected a 12-digit AWS account id"),
+        ("AWS_REGION", "", "AWS_REGION: '' is wrong; expected a region such as eu-central-1"),
+        ("AWS_REGION", "eu-central-1a", "AWS_REGION: 'eu-central-1a' is wrong; expected a region such as eu-central-1"),
+        (
+            "AWS_REGION",
+            "eu-central-1\n",
+            "AWS_REGION: 'eu-central-1\\n' is wrong; expected a region such as eu-central-1",
+        ),
         ("LOG_LEVEL", "info", "LOG_LEVEL: 'info' is wrong; expected one of DEBUG, INFO, WARNING, ERROR"),
         ("LOG_LEVEL", "TRACE", "LOG_LEVEL: 'TRACE' is wrong; expected one of DEBUG, INFO, WARNING, ERROR"),
         ("SCHEDULE", "cron(0 * * * ? *)", "SCHEDULE: 'cron(0 * * * ? *)' is wrong; expected rate(N minutes) or rate"),
@@ -113,6 +122,7 @@ def test_an_empty_environment_names_what_must_be_set() -> None:
     assert problems({}) == (
         "CLUSTER_NAME: is missing; expected the name of an EKS cluster",
         "ACCOUNT_ID: is missing; expected a 12-digit AWS account id, in quotes",
+        "AWS_REGION: is missing; expected a region such as eu-central-1",
     )
 
 
@@ -241,10 +251,31 @@ def test_the_compiled_file_is_found_beside_the_function(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (None, "objects.json: is not beside the function; build it with `sam build`"),
-        (b"", "objects.json: is no JSON; build it anew with `sam build`"),
-        (b"version: 1", "objects.json: is no JSON; build it anew with `sam build`"),
-        (b"\xff\xfe", "objects.json: is no JSON; build it anew with `sam build`"),
-        (b"[" * 100_000, "objects.json: is no JSON; build it anew with `sam build`"),
+        (b"", "objects.json: is no JSON, or has a key twice; build it anew with `sam build`"),
+        (b"version: 1", "objects.json: is no JSON, or has a key twice; build it anew with `sam build`"),
+        (b"\xff\xfe", "objects.json: is no JSON, or has a key twice; build it anew with `sam build`"),
+        (b"[" * 100_000, "objects.json: is no JSON, or has a key twice; build it anew with `sam build`"),
+        (
+            b'{"version": 1, "objects": [], "objects": []}',
+            "objects.json: is no JSON, or has a key twice; build it anew with `sam build`",
+        ),
+        (
+            b'{"version": 1, "objects": [{"name": "a", "name": "b"}]}',
+            "objects.json: is no JSON, or has a key twice; build it anew with `sam build`",
+        ),
+        (b'{"version": 1}', "objects.json: is not as the build writes it; build it anew with `sam build`"),
+        (
+            b'{"version": 1, "objects": 5}',
+            "objects.json: is not as the build writes it; build it anew with `sam build`",
+        ),
+        (
+            b'{"version": 1, "objects": [{"name": "a"}]}',
+            "objects.json: is not as the build writes it; build it anew with `sam build`",
+        ),
+        (
+            b'{"version": 1, "clusters": [{"arn": "a"}], "objects": []}',
+            "objects.json: is not as the build writes it; build it anew with `sam build`",
+        ),
         (b"[]", "objects.json: is not of version 1; build it anew with `sam build`"),
         (b"{}", "objects.json: is not of version 1; build it anew with `sam build`"),
         (b'{"version": 2, "objects": []}', "objects.json: is not of version 1; build it anew with `sam build`"),

@@ -280,7 +280,7 @@ def test_a_role_that_may_not_be_assumed_is_named_and_costs_no_other_registry(
 
     why = readings[foreign]
     assert isinstance(why, SourceFailed)
-    assert str(why).startswith(f"cannot assume {ROLE} for its registry: AccessDenied. Its trust policy must")
+    assert str(why).startswith(f"cannot assume {ROLE} for its registry: AccessDenied; its trust policy must")
     assert isinstance(readings[own], Material)
     assert [call.status for call in standin.calls] == [200]
 

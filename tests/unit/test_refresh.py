@@ -150,10 +150,10 @@ def no_record(outcome: Outcome) -> None:
 def test_without_a_login_the_cluster_is_not_even_looked_up() -> None:
     told = Told(cluster_of("a"), {Ref("ecr"): SourceFailed("denied")})
 
-    with pytest.raises(SourceFailed, match=r"^denied$"):
+    with pytest.raises(SourceFailed, match=r"^registries\[0\]: denied$"):
         refresh.refresh(by_hand(), replace(told.parts(), connect=no_cluster, record=no_record))
 
-    assert told.events == [("read", (Ref("ecr"),)), (SECRET, "denied")]
+    assert told.events == [("read", (Ref("ecr"),)), (SECRET, "registries[0]: denied")]
 
 
 def test_without_a_cluster_nothing_is_recorded() -> None:
@@ -248,14 +248,14 @@ def test_a_source_that_fails_costs_its_own_objects_alone_and_ends_the_run_after_
 
     report = refresh.refresh(by_hand(pull_object(), OTHER), told.parts())
 
-    assert (OTHER.name, "cannot read secret x") in told.events
+    assert (OTHER.name, "registries[0].auths: cannot read secret x") in told.events
     assert {name: list(place.secrets) for name, place in cluster.contents.items()} == {"a": [SECRET], "b": [SECRET]}
     assert (report.applied, report.failures, report.objects) == (2, (), 2)
     assert [title for title, _ in report.not_made] == ["secret/other"]
     for is_by_hand in (True, False):
         error = report.error(is_by_hand=is_by_hand)
         assert isinstance(error, SourceFailed)
-        assert str(error) == "cannot read secret x"
+        assert str(error) == "registries[0].auths: cannot read secret x"
 
 
 def test_what_is_no_object_of_its_kind_is_a_failed_source_and_is_told_by_its_place() -> None:
@@ -273,7 +273,7 @@ def test_when_every_source_fails_each_is_told_once() -> None:
     first, second = SourceFailed("no token"), SourceFailed("no secret")
     told = Told(cluster_of("a"), {Ref("ecr"): first, KEPT: second})
 
-    with pytest.raises(SourceFailed, match=r"^no token; no secret$"):
+    with pytest.raises(SourceFailed, match=r"^registries\[0\]: no token; registries\[0\].auths: no secret$"):
         refresh.refresh(by_hand(pull_object(), OTHER, pull_object(name="third")), told.parts())
 
 

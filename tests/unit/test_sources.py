@@ -18,6 +18,8 @@ from upsert.errors import SourceEmpty, SourceFailed
 
 PASSWORD = "hunter2-hunter2-hunter2"
 ROLE = "arn:aws:iam::210987654321:role/pull"
+UNNAMED = "the secret that the file of objects names here"
+MEMBER = "the member that the file of objects names"
 WORDS = "expected one of ecr, ecr_public"
 
 
@@ -72,14 +74,18 @@ def test_a_good_entry_is_a_part(entry: dict[str, Any], login: bool, ref: Ref) ->
         (
             {"ecr": {"host": "https://a.example/"}},
             True,
-            "entry.ecr.host: 'https://a.example/' is wrong; expected a bare",
+            "entry.ecr.host: a text of 18 characters is wrong; expected a bare",
         ),
         ({"ecr": {"host": None}}, True, "entry.ecr.host: null is wrong; expected a bare host without https:// and"),
         ({"ecr_public": {"region": "us-east-1"}}, True, "entry.ecr_public: unknown field 'region'; expected role_arn"),
         ({"ecr_public": {"account": "1" * 12}}, True, "entry.ecr_public: unknown field 'account'; expected role_arn"),
         ({"ecr_public": {"role_arn": "pull"}}, True, "entry.ecr_public.role_arn: 'pull' is wrong; expected a role ARN"),
         ({"secret": ""}, False, "entry.secret: a text of 0 characters is wrong; expected a secret's name in this"),
-        ({"secret": "a", "member": ""}, False, "entry.member: '' is wrong; expected the name of a member"),
+        (
+            {"secret": "a", "member": ""},
+            False,
+            "entry.member: a text of 0 characters is wrong; expected the name of a member",
+        ),
         ({"secret": "a", "stage": "x"}, False, "entry: unknown field 'stage'; expected secret or member"),
     ],
 )
@@ -161,7 +167,7 @@ def test_a_source_that_fails_costs_no_other(aws: Aws, ecr: EcrStandin, kept: Sec
 
     assert why(readings[OWN]).startswith("ECR in eu-central-1 gave the function's role no token: AccessDeniedException")
     assert why(readings[PUBLIC]).startswith("ECR Public gave the function's role no token: UnknownOperationException")
-    assert why(readings[missing]).startswith("cannot read secret apps/nowhere: ResourceNotFoundException")
+    assert why(readings[missing]).startswith(f"cannot read {UNNAMED}: ResourceNotFoundException; the secret")
     assert text(readings[secret("apps/api")]) == PASSWORD
 
 
@@ -183,9 +189,9 @@ def test_a_member_that_is_not_there_costs_no_other_member(aws: Aws, kept: Secret
     readings = sources.read([bad, missing, good], aws)
 
     assert why(readings[bad]) == (
-        f'secret {ARN}: member "password" is a list or an object; expected a string, number, true or false'
+        f"secret {ARN}: {MEMBER} is a list or an object; expected a string, number, true or false"
     )
-    assert why(readings[missing]) == f'secret {ARN}: member "a \\"b\\"" is missing'
+    assert why(readings[missing]) == f"secret {ARN}: {MEMBER} is missing"
     assert text(readings[good]) == "me"
 
 
@@ -230,7 +236,7 @@ def test_a_missing_permission_names_what_is_needed_and_the_value_is_not_quoted(a
     kept.value, kept.refusal = PASSWORD, "AccessDeniedException"
 
     assert why(sources.read([secret()], aws)[secret()]) == (
-        f"cannot read secret {ARN}: AccessDeniedException. The secret must exist, the function's role needs "
+        f"cannot read secret {ARN}: AccessDeniedException; the secret must exist, the function's role needs "
         "secretsmanager:GetSecretValue on it (parameter ReadableArns; and DecryptableKeyArns if its key is not the "
         "default), and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager)"
     )

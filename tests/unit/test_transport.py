@@ -85,6 +85,17 @@ def test_a_client_that_cannot_be_imported_so_says_why_and_leaves_nothing_behind(
         ({"HTTPS_PROXY": "http://proxy.example:3128", "NO_PROXY": "cluster.example"}, None),
         ({"HTTPS_PROXY": "http://proxy.example:3128", "NO_PROXY": "other.example"}, "proxy.example"),
         ({"HTTP_PROXY": "http://proxy.example:3128"}, None),
+        ({"ALL_PROXY": "http://proxy.example:3128"}, None),
+        ({"https_proxy": "http://proxy.example:3128", "HTTPS_PROXY": "http://other.example"}, "proxy.example"),
+        ({"https_proxy": "", "HTTPS_PROXY": "http://proxy.example:3128"}, None),
+        # As curl does, without a scheme.
+        ({"HTTPS_PROXY": "proxy.example:3128"}, "proxy.example"),
+        ({"HTTPS_PROXY": "//proxy.example:3128"}, "proxy.example"),
+        ({"HTTPS_PROXY": "me:secret@proxy.example:3128"}, "proxy.example"),
+        ({"HTTPS_PROXY": "proxy.example:3128", "no_proxy": ".example"}, None),
+        ({"HTTPS_PROXY": "proxy.example:3128", "NO_PROXY": "*"}, None),
+        # What is no host of ours in any way of writing it.
+        ({"HTTPS_PROXY": "proxy.example:3128", "NO_PROXY": "10.0.0.0/99,[::,€,*.other, ,:,http://x"}, "proxy.example"),
     ],
 )
 def test_a_proxy_is_used_as_other_tools_use_it(
@@ -112,3 +123,12 @@ def test_a_proxy_that_asks_who_we_are_is_told(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("HTTPS_PROXY", "http://me:p%40ss@proxy.example:3128")
     pool = transport.connections(ENDPOINT, make_serving_certificate().ca_pem, 1)
     assert pool.proxy_headers == {"proxy-authorization": "Basic " + base64.b64encode(b"me:p@ss").decode()}
+
+
+@pytest.mark.parametrize(
+    ("login", "sent"), [("me:p%40ss", b"me:p@ss"), ("me:p@ss:word", b"me:p@ss:word"), ("me", b"me:"), ("me:", b"me:")]
+)
+def test_a_proxy_without_a_scheme_is_told_too(monkeypatch: pytest.MonkeyPatch, login: str, sent: bytes) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"{login}@proxy.example:3128")
+    pool = transport.connections(ENDPOINT, make_serving_certificate().ca_pem, 1)
+    assert pool.proxy_headers == {"proxy-authorization": "Basic " + base64.b64encode(sent).decode()}

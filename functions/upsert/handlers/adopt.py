@@ -27,7 +27,7 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
     known = config.load(os.environ)
     request = adopt_request(event, known)
     telemetry.configure(level=known.log_level, cluster=request.target.name)
-    surroundings = Surroundings.of(known, os.environ.get("AWS_REGION"), telemetry, context)
+    surroundings = Surroundings.of(known, telemetry, context)
     records = AdoptRecords(telemetry)
     if request.action is Action.IMPORT:
         report = import_entries(request, adopt_wiring.import_parts(request, surroundings, records))

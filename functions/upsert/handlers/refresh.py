@@ -28,7 +28,7 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
     if isinstance(request, ClustersFor):
         return list(request.names)
     telemetry.configure(level=known.log_level, cluster=request.target.name, dry_run=request.dry_run)
-    surroundings = wiring.Surroundings.of(known, os.environ.get("AWS_REGION"), telemetry, context)
+    surroundings = wiring.Surroundings.of(known, telemetry, context)
     records = Records(telemetry)
     report = refresh(request, wiring.refresh_parts(request, surroundings, records))
     records.completed(report, known.schedule)

@@ -1,10 +1,12 @@
 """Where an EKS cluster is."""
 
 import base64
+import re
 from dataclasses import dataclass
 
 from upsert.aws import Aws
 from upsert.core.objects import Target
+from upsert.core.urls import is_endpoint
 from upsert.errors import (
     AwsError,
     ClusterAccessDenied,
@@ -16,6 +18,7 @@ from upsert.errors import (
 
 # EKS serves during an update; in the other states there is no API server to talk to, or not for long.
 _SERVING = ("ACTIVE", "UPDATING")
+_STATUS = re.compile("[A-Z_]{1,40}")
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnrecognizedClientException")
 
 
@@ -35,11 +38,12 @@ def describe(aws: Aws, target: Target) -> ClusterAccess:
     except AwsError as error:
         raise _why_not_described(where, target, error) from None
     cluster = answer.get("cluster", {})
-    status = cluster.get("status", "")
+    status = cluster.get("status")
     if status not in _SERVING:
-        raise ClusterNotActive(f"{where} is {status or 'in no known state'}; expected {' or '.join(_SERVING)}")
+        known = status if isinstance(status, str) and _STATUS.fullmatch(status) else "in no known state"
+        raise ClusterNotActive(f"{where} is {known}; expected {' or '.join(_SERVING)}")
     endpoint, ca = cluster.get("endpoint"), cluster.get("certificateAuthority", {}).get("data")
-    if not (isinstance(endpoint, str) and endpoint.startswith("https://") and isinstance(ca, str) and ca):
+    if not (isinstance(endpoint, str) and _is_https(endpoint) and isinstance(ca, str) and ca):
         raise ClusterNotActive(f"{where} is {status} but has no endpoint or no certificate authority yet")
     try:
         return ClusterAccess(endpoint.rstrip("/"), base64.b64decode(ca).decode("ascii"))
@@ -50,14 +54,25 @@ def describe(aws: Aws, target: Target) -> ClusterAccess:
         ) from None
 
 
+def cannot_assume(target: Target, error: AwsError) -> ClusterAccessDenied:
+    """Return why the role of a cluster cannot be assumed, and what that needs."""
+    remedy = error.remedy or (
+        "its trust policy must name the function's role, and the parameter AssumableRoleArns must match it"
+    )
+    return ClusterAccessDenied(
+        f"cannot assume {target.role_arn} for its cluster: {error.code}; {remedy}. Nothing was written"
+    )
+
+
+def _is_https(endpoint: str) -> bool:
+    return endpoint.startswith("https://") and is_endpoint(endpoint)
+
+
 def _why_not_described(
     where: str, target: Target, error: AwsError
 ) -> ClusterNotFound | ClusterAccessDenied | ClusterUnreachable:
     if error.while_assuming:
-        return ClusterAccessDenied(
-            f"cannot assume {target.role_arn} for its cluster: {error.code}. Its trust policy must name the function's "
-            "role, and the parameter AssumableRoleArns must match it. Nothing was written"
-        )
+        return cannot_assume(target, error)
     if error.code == "ResourceNotFoundException":
         return ClusterNotFound(f"EKS knows no {where}; check its name and region")
     if error.code in _DENIED:
@@ -66,6 +81,5 @@ def _why_not_described(
             f"{identity} may not call eks:DescribeCluster on {where} ({error.code}); redeploy the stack, and look for "
             "a service control policy or permissions boundary that denies it"
         )
-    return ClusterUnreachable(
-        f"EKS did not describe {where}: {error.code}; check the way to the EKS API (NAT gateway or VPC endpoint eks)"
-    )
+    remedy = error.remedy or "check the way to the EKS API (NAT gateway or VPC endpoint eks)"
+    return ClusterUnreachable(f"EKS did not describe {where}: {error.code}; {remedy}")

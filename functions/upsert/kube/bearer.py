@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 
 import boto3
+from botocore.exceptions import BotoCoreError
 from botocore.model import ServiceId
 from botocore.signers import RequestSigner
 
@@ -32,18 +33,22 @@ def sign_bearer_token(session: boto3.Session, cluster_name: str) -> Sensitive[st
         raise ClusterAccessDenied("the function has no AWS credentials to sign a bearer token with")
     # From the SDK's signer and not from a client: a client could be pointed at another host by AWS_ENDPOINT_URL.
     signer = RequestSigner(ServiceId("STS"), region, "sts", "v4", credentials, session.events)
-    url = signer.generate_presigned_url(
-        {
-            "method": "GET",
-            "url": f"https://sts.{region}.{dns_suffix(region)}/?Action=GetCallerIdentity&Version=2011-06-15",
-            "body": {},
-            "headers": {"x-k8s-aws-id": cluster_name},
-            "context": {},
-        },
-        region_name=region,
-        expires_in=_EXPIRES_IN_SECONDS,
-        operation_name="",
-    )
+    request = {
+        "method": "GET",
+        "url": f"https://sts.{region}.{dns_suffix(region)}/?Action=GetCallerIdentity&Version=2011-06-15",
+        "body": {},
+        "headers": {"x-k8s-aws-id": cluster_name},
+        "context": {},
+    }
+    try:
+        url = signer.generate_presigned_url(
+            request, region_name=region, expires_in=_EXPIRES_IN_SECONDS, operation_name=""
+        )
+    except BotoCoreError as error:
+        raise ClusterAccessDenied(
+            f"the function's credentials are not there to sign a bearer token with ({type(error).__name__}); run it "
+            "again"
+        ) from None
     return Sensitive("k8s-aws-v1." + base64.urlsafe_b64encode(url.encode()).decode().rstrip("="))
 
 

@@ -10,6 +10,7 @@ from urllib.request import getproxies
 from urllib3 import HTTPSConnectionPool, make_headers
 from urllib3.util import parse_url
 
+from upsert.core.urls import with_scheme
 from upsert.errors import ClusterNotTrusted
 
 
@@ -20,9 +21,11 @@ def connections(endpoint: str, ca_pem: str, concurrency: int) -> HTTPSConnection
     """
     configuration = _Configuration(host=endpoint)
     # The client takes HTTP_PROXY for https hosts too; here the convention of the other tools holds.
-    configuration.proxy = getproxies().get("https")
-    if configuration.proxy and (credentials := parse_url(configuration.proxy).auth):
-        configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(credentials))
+    proxy = getproxies().get("https")
+    configuration.proxy = with_scheme(proxy) if proxy else None
+    if proxy and (credentials := parse_url(configuration.proxy).auth):
+        username, _, password = credentials.partition(":")
+        configuration.proxy_headers = make_headers(proxy_basic_auth=f"{unquote(username)}:{unquote(password)}")
     manager = _RESTClientObject(configuration, pools_size=1, maxsize=concurrency).pool_manager
     manager.connection_pool_kw["ssl_context"] = trust(ca_pem)
     # The pool of the one host: finding it anew for each request costs a fifth of the whole request.

@@ -115,10 +115,10 @@ def _ask(word: str, region: str, role_arn: str, aws: AwsApi) -> Mapping[str, Any
 
 def _why_no_token(word: str, where: str, role_arn: str, error: AwsError) -> str:
     if error.while_assuming:
-        return (
-            f"cannot assume {role_arn} for its registry: {error.code}. Its trust policy must name the function's role, "
-            "and the parameter AssumableRoleArns must name it"
+        remedy = error.remedy or (
+            "its trust policy must name the function's role, and the parameter AssumableRoleArns must name it"
         )
+        return f"cannot assume {role_arn} for its registry: {error.code}; {remedy}"
     identity = f"role {role_arn}" if role_arn else "the function's role"
     if word == _PUBLIC:
         need = (
@@ -127,7 +127,7 @@ def _why_no_token(word: str, where: str, role_arn: str, error: AwsError) -> str:
         )
     else:
         need = "ecr:GetAuthorizationToken, and a way to the ECR API (NAT gateway or VPC endpoint ecr.api)"
-    return f"{where} gave {identity} no token: {error.code}. It needs {need}"
+    return f"{where} gave {identity} no token: {error.code}; {error.remedy or f'it needs {need}'}"
 
 
 def _password(token: str) -> Sensitive[str] | None:

@@ -1,6 +1,5 @@
 """Values from AWS Secrets Manager."""
 
-import json
 from collections.abc import Collection, Mapping
 from functools import partial
 
@@ -42,11 +41,18 @@ def fetch(secret: str, aws: AwsApi) -> tuple[Sensitive[str], str] | None:
         if error.code == "ResourceNotFoundException" and error.is_about_a_stage:
             # The secret is there. Its code does not tell that from a secret that is not.
             return None
-        raise failed(secret, "read", error) from None
+        raise failed(_vouched_for(secret), "read", error) from None
+    # The emulator answers so for a secret without a value.
+    value, version = answer.get("SecretString", "" if answer.get("ARN") else None), answer.get("VersionId")
     if answer.get("SecretBinary"):
         # Somebody's value, though no text: it must not be taken for none, and be written over.
         raise SourceFailed(f"secret {secret} holds a binary value; expected text")
-    return Sensitive(str(answer.get("SecretString") or "")), str(answer.get("VersionId") or "")
+    if not (isinstance(value, str) and version and isinstance(version, str)):
+        # A page that a proxy answers with 200 must not become an empty value.
+        raise SourceFailed(
+            f"{_vouched_for(secret)}: what answered gave no value; look for a proxy before the Secrets Manager API"
+        )
+    return Sensitive(value), version
 
 
 def put(secret: str, value: Sensitive[str], aws: AwsApi, *, over: str) -> bool:
@@ -60,7 +66,7 @@ def put(secret: str, value: Sensitive[str], aws: AwsApi, *, over: str) -> bool:
     try:
         answer = call("put_secret_value", SecretString=value.reveal(), VersionStages=[_OUR_STAGE])
     except AwsError as error:
-        raise failed(secret, "write", error) from None
+        raise failed(f"secret {secret}", "write", error) from None
     if _CURRENT in answer.get("VersionStages", ()):
         # The first version that a secret gets is the current one at once.
         return True
@@ -73,7 +79,7 @@ def put(secret: str, value: Sensitive[str], aws: AwsApi, *, over: str) -> bool:
         found = fetch(secret, aws)
         current = found[1] if found else ""
         if current == over:
-            raise failed(secret, "move", error) from None
+            raise failed(f"secret {secret}", "move", error) from None
         return current == new
     return True
 
@@ -86,11 +92,17 @@ def region_of(secret: str) -> str:
 def failed(secret: str, verb: str, error: AwsError) -> SourceFailed:
     """Return why a secret could not be read, written, or its current version moved, and what that needs."""
     word, action = _NEEDS[verb]
-    return SourceFailed(
-        f"cannot {word} secret {secret}: {error.code}. The secret must exist, the function's role needs "
-        f"secretsmanager:{action} on it (parameter ReadableArns; and DecryptableKeyArns if its key is not the "
-        "default), and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager)"
+    remedy = error.remedy or (
+        f"the secret must exist, the function's role needs secretsmanager:{action} on it (parameter ReadableArns; and "
+        "DecryptableKeyArns if its key is not the default), and a way to the Secrets Manager API (NAT gateway or VPC "
+        "endpoint secretsmanager)"
     )
+    return SourceFailed(f"cannot {word} {secret}: {error.code}; {remedy}")
+
+
+def _vouched_for(secret: str) -> str:
+    """Return what may be said of a secret that nobody has found yet: somebody may have put its value in its place."""
+    return f"secret {secret}" if secret.startswith("arn:") else "the secret that the file of objects names here"
 
 
 _NEEDS = {
@@ -105,7 +117,9 @@ def _value(secret: str, aws: AwsApi) -> Sensitive[str] | SourceFailed:
         found = fetch(secret, aws)
     except SourceFailed as error:
         return error
-    return found[0] if found else SourceEmpty(f"secret {secret} holds no value yet; put one there")
+    if found and found[0].reveal():
+        return found[0]
+    return SourceEmpty(f"secret {secret} holds no value yet; put one there")
 
 
 def _material(ref: Ref, value: Sensitive[str] | SourceFailed) -> Material | SourceFailed:
@@ -116,7 +130,8 @@ def _material(ref: Ref, value: Sensitive[str] | SourceFailed) -> Material | Sour
         try:
             value = members.member(value, member)
         except members.NoMember as wrong:
-            return SourceFailed(f"secret {ref.get('secret')}: member {json.dumps(member)} {wrong}")
+            # It may be a value as well, and is not quoted.
+            return SourceFailed(f"secret {ref.get('secret')}: the member that the file of objects names {wrong}")
     return Material({"value": Sensitive(value.reveal().encode(errors="surrogatepass"))}, secrets=secrets_in(value))
 
 

@@ -1,0 +1,200 @@
+"""Whatever an AWS API answers, or what stands before it, is usable or an error of ours that names the service."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.aws import aws_apis, without_retries
+from tests.support.certificates import make_serving_certificate
+from tests.support.objects import ARN
+from tests.support.standin import Reply, Standin
+from upsert import sources
+from upsert.adopt_wiring import KeptSecret
+from upsert.aws import Aws
+from upsert.core.objects import Material, Ref, Target
+from upsert.core.sensitive import Sensitive
+from upsert.errors import ClusterAccessDenied, ClusterError, SourceFailed, UpsertError
+from upsert.kube import transport
+from upsert.kube.access import describe
+
+SERVICES = ("ECR", "ECR_PUBLIC", "EKS", "SECRETS_MANAGER", "STS")
+SAID = "correct-horse-battery-staple"
+VALUE = "a value that is kept"
+CA = base64.b64encode(make_serving_certificate().ca_pem.encode()).decode()
+WRONG = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from(
+        [SAID, "", [], {}, [None], [SAID], {SAID: SAID}, [[]], 10**40, -1, 1e300, "https://[", "https://é"]
+    )
+)
+FUZZED = settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+type Answered = Callable[[Reply], None]
+_ROLES = count()
+
+
+def near(good: object) -> st.SearchStrategy[Any]:
+    """Give what is like a good answer, with some of it missing or wrong."""
+    if isinstance(good, dict):
+        fields = {name: near(value) for name, value in good.items()}
+        return WRONG | st.fixed_dictionaries({}, optional=fields) | st.fixed_dictionaries(fields)
+    if isinstance(good, list):
+        return WRONG | st.lists(near(good[0]), max_size=2)
+    return WRONG | st.just(good)
+
+
+def replies(good: object) -> st.SearchStrategy[Reply]:
+    """Give answers near a good one, and what no service sends."""
+    pages = st.sampled_from([b"", b"{", b"<html>", SAID.encode(), b"\xff\xfe", b"null", b"[]", b'"x"', b"[" * 5000])
+    body = near(good).map(lambda value: json.dumps(value).encode()) | pages
+    headers = st.sampled_from(
+        [{}, {"Content-Type": "text/html"}, {"x-amzn-ErrorType": SAID}, {"Content-Encoding": "x"}]
+    )
+    return st.builds(Reply, st.sampled_from([200, 200, 200, 204, 302, 400, 403, 500]), body, headers)
+
+
+def refusal(act: Callable[[], object]) -> UpsertError | None:
+    """Return the error of ours that something ends in, which says nothing of an answer, or None."""
+    try:
+        act()
+    except UpsertError as why:
+        found = why
+    else:
+        return None
+    assert SAID not in str(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Standin]:
+    """One server for every service."""
+    with Standin(lambda _: Reply()) as standin:
+        yield standin
+
+
+@pytest.fixture
+def answered(api: Standin) -> Answered:
+    """Have the server answer everything so."""
+
+    def answer(reply: Reply) -> None:
+        api._script = lambda _: reply
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def aws(api: Standin) -> Iterator[Aws]:
+    with pytest.MonkeyPatch.context() as patch:
+        without_retries(patch)
+        for service in SERVICES:
+            patch.setenv(f"AWS_ENDPOINT_URL_{service}", api.url)
+        yield aws_apis(patch)
+
+
+ECR = {"authorizationToken": base64.b64encode(b"AWS:" + SAID.encode()).decode(), "expiresAt": 4e9, "proxyEndpoint": "x"}
+
+
+@FUZZED
+@given(
+    word=st.sampled_from(["ecr", "ecr_public"]),
+    reply=replies({"authorizationData": [ECR]}) | replies({"authorizationData": ECR}),
+)
+def test_ecr_gives_a_login_or_is_named(aws: Aws, answered: Answered, word: str, reply: Reply) -> None:
+    answered(reply)
+    reading = sources.read([Ref(word)], aws)[Ref(word)]
+    if isinstance(reading, Material):
+        assert reading.data["password"].reveal() == SAID.encode()
+    else:
+        assert "ECR" in str(reading)
+        assert SAID not in str(reading)
+
+
+SECRET = {"ARN": ARN, "Name": "x", "SecretString": VALUE, "VersionId": "1" * 32, "VersionStages": ["AWSCURRENT"]}
+
+
+@FUZZED
+@given(reply=replies(SECRET) | replies(SECRET | {"SecretBinary": base64.b64encode(b"x").decode()}))
+def test_secrets_manager_gives_a_text_or_is_named(aws: Aws, answered: Answered, reply: Reply) -> None:
+    ref = Ref("secret", (("secret", ARN),))
+    answered(reply)
+    reading = sources.read([ref], aws)[ref]
+    if isinstance(reading, Material):
+        assert isinstance(reply.body, bytes)
+        given = json.loads(reply.body)["SecretString"]
+        assert given
+        assert reading.data["value"].reveal().decode() == given
+    else:
+        assert ARN in str(reading)
+        assert SAID not in str(reading)
+
+
+@FUZZED
+@given(reply=replies({"ARN": ARN, "VersionId": "1" * 32, "VersionStages": [SAID]}))
+def test_secrets_manager_that_does_not_say_what_it_kept_is_named(aws: Aws, answered: Answered, reply: Reply) -> None:
+    answered(reply)
+    why = refusal(lambda: KeptSecret(ARN, aws).put(Sensitive(VALUE), over="2" * 32))
+    assert why is None or (isinstance(why, SourceFailed) and ARN in str(why))
+
+
+CLUSTER = {"status": "ACTIVE", "endpoint": "https://a.example", "certificateAuthority": {"data": CA}}
+
+
+@FUZZED
+@given(reply=replies({"cluster": CLUSTER}))
+def test_eks_describes_a_cluster_or_is_named(aws: Aws, answered: Answered, reply: Reply) -> None:
+    answered(reply)
+
+    def connect() -> None:
+        found = describe(aws, Target("production"))
+        assert transport.connections(found.endpoint, found.ca_pem, 1).host == "a.example"
+
+    why = refusal(connect)
+    assert why is None or (isinstance(why, ClusterError) and "EKS" in f"{why}".replace("cluster production", "EKS"))
+
+
+FIELDS = ("AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration")
+XML = st.lists(st.sampled_from([f"<{name}>{SAID}</{name}>" for name in FIELDS] + ["<x/>", SAID, "<AccessKeyId/>"])).map(
+    "".join
+)
+
+
+@FUZZED
+@given(
+    inner=XML,
+    outer=st.sampled_from(
+        ["<r><AssumeRoleResult><Credentials>{}</Credentials></AssumeRoleResult></r>", "<r>{}</r>", "{}", "<r>{}"]
+    ),
+    status=st.sampled_from([200, 200, 400, 500]),
+)
+def test_sts_gives_credentials_or_the_role_is_named(
+    aws: Aws, answered: Answered, inner: str, outer: str, status: int
+) -> None:
+    role = f"arn:aws:iam::210987654321:role/pull-{next(_ROLES)}"
+    answered(Reply(status, outer.format(inner).encode(), {"Content-Type": "text/xml"}))
+    ref = Ref("ecr", (("role_arn", role),))
+    why = refusal(lambda: describe(aws, Target("production", role_arn=role)))
+    if isinstance(why, ClusterAccessDenied):
+        assert role in str(why)
+    else:
+        # The role was assumed, and the same answer is none of EKS.
+        assert isinstance(why, ClusterError)
+        assert all(f"<{name}>" in inner for name in FIELDS[:3])
+    reading = sources.read([ref], aws)[ref]
+    assert isinstance(reading, SourceFailed)
+    assert role in str(reading) or "ECR" in str(reading)
+    assert SAID not in str(reading)
