@@ -74,7 +74,7 @@ def _desired(
         if isinstance(reading, Material):
             materials[part.place] = reading
         elif not (may_be_empty and isinstance(reading, SourceEmpty)):
-            return SourceFailed(f"{part.place}: {reading}")
+            return reading.at(part.place)
     while True:
         try:
             return build(one, materials)

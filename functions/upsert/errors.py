@@ -26,6 +26,7 @@ and codes only, and what leaves the function has been through `border.without_va
 """
 
 from collections.abc import Sequence
+from typing import Self
 
 
 class UpsertError(Exception):
@@ -45,6 +46,10 @@ class InputError(UpsertError):
 
 class SourceFailed(UpsertError):
     """A source gave nothing usable; the objects that are made of it were left as they are."""
+
+    def at(self, place: str) -> Self:
+        """Return the same, said of a place in an object."""
+        return type(self)(f"{place}: {self}")
 
 
 class SourceEmpty(SourceFailed):

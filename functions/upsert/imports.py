@@ -122,7 +122,7 @@ def _fetched(kept: Kept, part: Part) -> Version | None:
     try:
         return kept.fetch()
     except SourceFailed as why:
-        raise SourceFailed(f"{part.place}: {why}") from None
+        raise why.at(part.place) from None
 
 
 def _own_hosts(one: Object, kept: Part, sources: Sources) -> list[str]:
@@ -132,7 +132,7 @@ def _own_hosts(one: Object, kept: Part, sources: Sources) -> list[str]:
     for part in (part for part in one.parts if part != kept):
         reading = readings[part.ref]
         if isinstance(reading, SourceFailed):
-            raise SourceFailed(f"{part.place}: {reading}")
+            raise reading.at(part.place)
         if server := reading.data.get("server"):
             hosts.append(server.reveal().decode())
     return hosts

@@ -125,7 +125,7 @@ def _make_one(
     for part in one.parts:
         reading = readings[part.ref]
         if isinstance(reading, SourceFailed):
-            return SourceFailed(f"{part.place}: {reading}")
+            return reading.at(part.place)
         materials[part.place] = reading
     try:
         return build(one, materials)

@@ -34,7 +34,9 @@ SECRET = {
 def configured(clusters: list[dict[str, str]], **parameters: str) -> Config:
     """Return what the deployed function reads, if the file of objects named these clusters."""
     function = Stack(**parameters).resources["RefreshFunction"]["Properties"]
-    return config(function["Environment"]["Variables"], {"version": 1, "clusters": clusters, "objects": [SECRET]})
+    # Lambda itself adds the region.
+    variables = {**function["Environment"]["Variables"], "AWS_REGION": "eu-central-1"}
+    return config(variables, {"version": 1, "clusters": clusters, "objects": [SECRET]})
 
 
 def asked(event: object) -> Request:

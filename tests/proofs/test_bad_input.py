@@ -14,7 +14,7 @@ from upsert.errors import InputError, InternalError, UpsertError
 
 EXAMPLES = 300
 
-FIELDS = ("CLUSTER_NAME", "FLEET", "ACCOUNT_ID", "SCHEDULE", "LOG_LEVEL")
+FIELDS = ("CLUSTER_NAME", "FLEET", "ACCOUNT_ID", "AWS_REGION", "SCHEDULE", "LOG_LEVEL")
 FLEET = ({"name": "test"}, {"name": "other"})
 # What an environment variable can hold: any text of the locale but a NUL.
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40) | st.text(

@@ -22,7 +22,7 @@ from tests.support.standin import Reply, Request, Standin
 from tests.unit.test_telemetry_environment import VARIABLES
 from upsert.errors import InputError, InternalError, UpsertError
 
-EXAMPLES = 150
+EXAMPLES = 100
 SAID = "correct-horse-battery-staple"
 _SECRET = re.compile(r"/api/v1/namespaces/([^/]+)/secrets/([^?]+)")
 
@@ -88,6 +88,7 @@ NO_MATTER = {
     "AWS_ENDPOINT_URL": ("",),
     "AWS_WEB_IDENTITY_TOKEN_FILE": ("/nowhere",),
     "SSLKEYLOGFILE": ("",),
+    "BOTOCORE_EXPERIMENTAL__PLUGINS": (f"{SAID}=nowhere.at_all",),
 }
 
 

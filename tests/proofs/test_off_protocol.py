@@ -52,7 +52,10 @@ def near(good: object) -> st.SearchStrategy[Any]:
     """Give what is like a good answer, with some of it missing or wrong."""
     if isinstance(good, dict):
         fields = {name: near(value) for name, value in good.items()}
-        return WRONG | st.fixed_dictionaries({}, optional=fields) | st.fixed_dictionaries(fields)
+        one_wrong = st.sampled_from(list(good)).flatmap(
+            lambda name: fields[name].map(lambda value: good | {name: value})
+        )
+        return one_wrong | st.fixed_dictionaries({}, optional=fields) | WRONG
     if isinstance(good, list):
         return WRONG | st.lists(near(good[0]), max_size=2)
     return WRONG | st.just(good)
@@ -155,7 +158,12 @@ CLUSTER = {"status": "ACTIVE", "endpoint": "https://a.example", "certificateAuth
 
 
 @FUZZED
-@given(reply=replies({"cluster": CLUSTER}))
+@given(
+    reply=replies({"cluster": CLUSTER})
+    | st.sampled_from(
+        ["https://[", "https://a:99999", "https://", "https://é", "https://a b", "https://a?b", SAID]
+    ).map(lambda endpoint: Reply(200, {"cluster": CLUSTER | {"endpoint": endpoint}}))
+)
 def test_eks_describes_a_cluster_or_is_named(aws: Aws, answered: Answered, reply: Reply) -> None:
     answered(reply)
 
