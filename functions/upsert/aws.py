@@ -76,13 +76,16 @@ class Aws:
         # https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
         with self._lock:
             if (service, region, role_arn) not in self._clients:
-                self._clients[service, region, role_arn] = _make(service, self._session(region, role_arn))
+                session: Any = self._session(region, role_arn)
+                client = _set_up(lambda: session.client(service, config=_CONFIG))
+                self._clients[service, region, role_arn] = client
             return self._clients[service, region, role_arn]
 
     def _assume(self, role_arn: str, region: str) -> boto3.Session:
-        asked = {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME}
+        own = self._sessions["", ""]
+        sts = _set_up(lambda: own.client("sts", config=_CONFIG))
         try:
-            answer = _call(_make("sts", self._sessions["", ""]), "assume_role", asked)
+            answer = _call(sts, "assume_role", {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME})
         except AwsError as error:
             raise AwsError(error.code, while_assuming=True, remedy=error.remedy) from None
         given = answer.get("Credentials", {})
@@ -99,11 +102,6 @@ def _own_session(region: str) -> boto3.Session:
     if credentials is None or credentials.get_frozen_credentials() is None:
         raise NoCredentialsError
     return session
-
-
-def _make(service: str, session: boto3.Session) -> Any:
-    client: Any = session.client
-    return _set_up(lambda: client(service, config=_CONFIG))
 
 
 def _set_up[R](make: Callable[[], R]) -> R:
