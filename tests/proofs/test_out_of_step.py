@@ -5,6 +5,7 @@ import random
 import re
 import socket
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -14,12 +15,19 @@ from tests.support.raw_server import raw_server
 from tests.support.refresher import connect, run
 from upsert import rounds
 from upsert.core.outcomes import Applied, Failed
+from upsert.kube import api
 from upsert.kube.writer import KubeWriter
 
 NAMESPACES = [f"team-{number:02}" for number in range(40)]
 IMMUTABLE = set(NAMESPACES[::4])
-FAULTS = ("interim", "interim twice", "doubled", "swapped", "of another namespace", "of another name", "without a name")
+FAULTS = (
+    *("interim", "interim twice", "doubled", "swapped", "late"),
+    *("of another namespace", "of another name", "without a name"),
+)
 RUNS = 20
+MOST_LATE = 2  # in each run, since each takes its time
+# The client waits so long for an answer, and a late one comes after that.
+PATIENCE_SECONDS = 0.5
 
 _REQUEST_LINE = re.compile(rb"(GET|PATCH) (\S+) HTTP/1\.1\r\n")
 _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.IGNORECASE)
@@ -29,6 +37,7 @@ _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.IGNORECASE)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
     monkeypatch.setattr(rounds, "_TRIES", 40)
+    monkeypatch.setattr(api, "_READ_TIMEOUT_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +66,18 @@ class Muddle:
     def _muddled(self, answer: bytes, stale: bytes) -> bytes:
         with self._lock:
             fault = self._random.choice(FAULTS) if self._random.random() < 0.4 else ""
+            if fault == "late" and self.faults[fault] >= MOST_LATE:
+                fault = "doubled"
             status = self._random.choice((100, 101, 102, 103, 199))
             other = self._random.choice(sorted(set(NAMESPACES) - IMMUTABLE))
             self.faults[fault] += bool(fault)
+        if fault == "late":
+            time.sleep(PATIENCE_SECONDS + 0.1)
         interim = f"HTTP/1.1 {status} Early\r\n\r\n".encode()
         path = f"/api/v1/namespaces/{other}/secrets/aws-ecr-token"
         return {
             "": answer,
+            "late": answer,
             "interim": interim + answer,
             "interim twice": interim + interim + answer,
             "doubled": answer + answer,
