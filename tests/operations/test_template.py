@@ -325,7 +325,10 @@ def test_the_role_may_do_what_a_refresh_needs_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("parameter", "more"),
     [
-        ("ReadableArns", {"secretsmanager:GetSecretValue", "ssm:GetParameters"}),
+        (
+            "ReadableArns",
+            {"secretsmanager:BatchGetSecretValue", "secretsmanager:GetSecretValue", "ssm:GetParameters"},
+        ),
         ("DecryptableKeyArns", {"kms:Decrypt"}),
         ("AssumableRoleArns", {"sts:AssumeRole"}),
         ("Fleet", set()),
@@ -367,7 +370,8 @@ def test_the_role_may_touch_every_resource_only_where_aws_knows_none() -> None:
     for role in ("RefreshRole", "AdoptRole"):
         statements = Stack(ClusterName="demo", **EVERYTHING).statements(role)
         everything = [sid for sid, one in statements.items() if one["Resource"] == "*" and one["Effect"] == "Allow"]
-        assert everything == ["LoginTokens", "NetworkInterfaces"]
+        assert everything == ["LoginTokens", "ReadManySecretsAtOnce", "NetworkInterfaces"]
+        assert statements["ReadManySecretsAtOnce"]["Action"] == "secretsmanager:BatchGetSecretValue"
 
 
 def roles(**parameters: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -385,6 +389,7 @@ def test_every_role_is_the_stacks_own_and_is_assumed_by_one_service_for_this_acc
         "AdoptRole": "lambda.amazonaws.com",
         "ScheduleRole": "scheduler.amazonaws.com",
         "FleetRole": "states.amazonaws.com",
+        "SourceChangeRole": "events.amazonaws.com",
     }
 
 
@@ -399,7 +404,7 @@ def test_sam_makes_no_role_of_its_own() -> None:
 def test_a_permissions_boundary_bounds_every_role_and_none_bounds_none() -> None:
     boundary = "arn:aws:iam::123456789012:policy/team"
     assert {role["PermissionsBoundary"] for _, role in roles(PermissionsBoundary=boundary)} == {boundary}
-    assert ["PermissionsBoundary" in role for _, role in roles()] == [False] * 4
+    assert ["PermissionsBoundary" in role for _, role in roles()] == [False] * 5
 
 
 def test_the_schedule_starts_one_run_and_may_do_nothing_else() -> None:
