@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         nargs="*",
         metavar="TARGET",
-        help="where the compiled form goes: a file, or the folder of a built function, as objects.json there",
+        help="where the compiled form goes: a file, or the folder or .zip of a built function, as objects.json there",
     )
     parser.add_argument("--rbac", action="store_true", help="print the roles that the refresher needs in a cluster")
     parser.add_argument("--adopter", action="store_true", help="with --rbac: those of the adopter instead")

@@ -1,11 +1,14 @@
 """Reads and writes files: never too much, never half."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from zipfile import BadZipFile
 
+from compiler import archives
 from compiler.loading import MOST_BYTES
 
 COMPILED = "objects.json"
@@ -20,26 +23,42 @@ def load(source: Path) -> bytes:
 
 
 def write(text: str, targets: Sequence[Path]) -> tuple[Path, ...]:
-    """Write the text to every target, in a folder as ``objects.json``, and return where it is now.
+    """Write the text to every target, in a folder or a zip archive as ``objects.json``, and return where it is now.
 
     A target holds the old text or the new one, whole, at any time, and none is touched before all can be written.
     Raises `OSError`.
     """
+    content = text.encode()
     files = tuple(target / COMPILED if target.is_dir() else target for target in targets)
     with ExitStack() as undo:
-        waiting = [(_beside(file, text, undo), file) for file in files]
+        waiting = [(_beside(file, content, undo), file) for file in files]
         for new, file in waiting:
             new.replace(file)
     return files
 
 
-def _beside(file: Path, text: str, undo: ExitStack) -> Path:
+def _beside(file: Path, content: bytes, undo: ExitStack) -> Path:
+    packed = _packed(file) if file.suffix == ".zip" else None
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     undo.callback(_remove, Path(name))
-    with os.fdopen(descriptor, "w", encoding="utf-8") as new:
-        new.write(text)
+    with os.fdopen(descriptor, "wb") as new:
+        if packed is None:
+            new.write(content)
+        else:
+            archives.write(new, packed | {COMPILED: content})
     Path(name).chmod(_FOR_EVERYBODY)
     return Path(name)
+
+
+def _packed(file: Path) -> dict[str, bytes]:
+    """Return what the archive of a built function holds. Raises `OSError`, also if it is another archive or none."""
+    try:
+        packed = archives.read(file)
+    except BadZipFile:
+        packed = {}
+    if COMPILED not in packed:
+        raise OSError(errno.EINVAL, f"not the archive of a function, which holds {COMPILED}", str(file))
+    return packed
 
 
 def _remove(file: Path) -> None:
