@@ -10,6 +10,7 @@ from upsert.core.fields import Fields, Grammar, Problem, grammar, shown
 from upsert.core.grammars import (
     CLUSTER,
     CLUSTER_GLOB,
+    FULL_TYPE,
     NAMESPACE_GLOB,
     OBJECT,
     REGION,
@@ -18,20 +19,23 @@ from upsert.core.grammars import (
     SERVICE_ACCOUNT,
 )
 from upsert.core.objects import Object, OnConflict, Scope, Target
-from upsert.kinds.kind import Kind
+from upsert.core.resources import SECRETS
+from upsert.kinds.kind import Kind, PartReader
+from upsert.sources.source import Folder
 
 VERSION = 1
 MOST_OBJECTS = 1000
 
 FILE_FIELDS = ("version", "clusters", "objects")
 CLUSTER_FIELDS = ("name", "region", "role_arn")
-OBJECT_FIELDS = ("kind", "type", "name", "namespaces", "service_accounts", "on_conflict", "clusters")
+OBJECT_FIELDS = ("kind", "type", "name", "namespaces", "service_accounts", "on_conflict", "clusters", "write")
 SCOPE_FIELDS = ("include", "exclude", "selector")
 
-_DEFAULT_KIND, _DEFAULT_TYPE = "Secret", "generic"
+_SECRET, _GENERIC = "Secret", "generic"
 # Only what a kubelet pulls with can stand in a ServiceAccount's imagePullSecrets.
 _PULL_SECRET = "kubernetes.io/dockerconfigjson"  # noqa: S105 - the name of a type
 _EVERYTHING = "*"
+_WRITE = grammar("always|never", "always or never")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,16 @@ class ObjectsFile:
     objects: tuple[Object, ...]
 
 
-def check(value: object, problems: list[Problem]) -> ObjectsFile:
-    """Return the clusters and objects that the values of a file describe, and note every problem."""
+def check(value: object, problems: list[Problem], folder: Folder) -> ObjectsFile:
+    """Return the clusters and objects that the values of a file describe, and note every problem.
+
+    What it names as files lies in the folder.
+    """
     fields = Fields.of(value, (), problems, "version: 1 and objects")
     fields.closed(FILE_FIELDS)
     _check_version(fields)
     clusters = _clusters(fields)
-    return ObjectsFile(clusters, _objects(fields, clusters))
+    return ObjectsFile(clusters, _objects(fields, clusters, sources.Reader(folder)))
 
 
 def _check_version(fields: Fields) -> None:
@@ -74,27 +81,29 @@ def _clusters(fields: Fields) -> tuple[Target, ...]:
     return tuple(found.values())
 
 
-def _objects(fields: Fields, clusters: Sequence[Target]) -> tuple[Object, ...]:
+def _objects(fields: Fields, clusters: Sequence[Target], reader: PartReader) -> tuple[Object, ...]:
     given = fields.value.get("objects")
     if isinstance(given, list) and len(given) > MOST_OBJECTS:
         fields.wrong("objects", f"a list of {len(given)} is wrong; expected at most {MOST_OBJECTS}")
         return ()
-    return tuple(_object(at, clusters) for at in fields.children("objects", "objects, each with a name and namespaces"))
+    entries = fields.children("objects", "objects, each with a name and namespaces")
+    return tuple(_object(at, clusters, reader) for at in entries)
 
 
-def _object(at: Fields, clusters: Sequence[Target]) -> Object:
+def _object(at: Fields, clusters: Sequence[Target], reader: PartReader) -> Object:
     kind = _kind(at)
     rows = (kind,) if kind else kinds.TABLE.values()
     at.closed(tuple(dict.fromkeys((*OBJECT_FIELDS, *(name for row in rows for name in row.own_fields)))))
     return Object(
         name=at.text("name", OBJECT),
-        type=kind.word if kind else "",
-        parts=tuple(kind.parts(at, sources.part)) if kind else (),
+        type=kind.word if kind and kind.resource == SECRETS else "",
+        parts=tuple(kind.parts(at, reader)) if kind else (),
         scope=_scope(at),
         kind=kind.resource.kind if kind else "",
         on_conflict=OnConflict(at.text("on_conflict", _one_of(tuple(OnConflict)), default=OnConflict.REFUSE)),
         service_accounts=_service_accounts(at, kind),
         clusters=_cluster_globs(at, clusters),
+        is_written=at.text("write", _WRITE, default="always") == "always",
     )
 
 
@@ -102,15 +111,17 @@ def _kind(at: Fields) -> Kind | None:
     """Return the row of the table that the object names, or None if it is not to be known."""
     rows = kinds.TABLE.values()
     known = tuple(dict.fromkeys(row.resource.kind for row in rows))
-    kind = at.text("kind", _one_of(known), default=_DEFAULT_KIND)
+    kind = at.text("kind", _one_of(known), default=_SECRET)
     if at.value.get("kind", kind) != kind:
         return None
-    words = tuple(row.word for row in rows if row.resource.kind == kind)
-    default = (
-        _DEFAULT_TYPE if _DEFAULT_TYPE in words else words[0] if kind != _DEFAULT_KIND and len(words) == 1 else None
-    )
-    word = at.text("type", _one_of(words), default=default)
-    return None if "type" in at and word != at.value["type"] else kinds.TABLE.get(word)
+    if kind != _SECRET:
+        if "type" in at:
+            at.wrong("type", f"is for Secrets alone; expected a {kind} without one")
+        return kinds.find(kind, "")
+    words = [row.word for row in rows if row.resource == SECRETS]
+    pattern = "|".join((*map(re.escape, words), FULL_TYPE.pattern.pattern))
+    word = at.text("type", grammar(pattern, f"{' or '.join(words)}, or {FULL_TYPE.expected}"), default=_GENERIC)
+    return None if "type" in at and word != at.value["type"] else kinds.find(kind, word)
 
 
 def _scope(at: Fields) -> Scope:

@@ -16,7 +16,9 @@ def run(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_intermixed_args(arguments)
     try:
-        found = compiled.load_objects(files.load(options.source), str(options.source))
+        found = compiled.load_objects(
+            files.load(options.source), str(options.source), files.Beside(options.source.parent)
+        )
         if options.rbac:
             sys.stdout.write(rbac.roles(found, cluster=options.cluster, is_adopter=options.adopter))
         for file in files.write(compiled.as_json(found), options.targets):

@@ -7,32 +7,36 @@ from dataclasses import asdict
 
 from compiler import checks, loading, overlaps, registries
 from compiler.checks import ObjectsFile
+from compiler.files import NOWHERE
 from compiler.loading import Fault, Loaded, Unreadable
 from upsert.core.fields import Path, Problem
 from upsert.core.objects import Object, Target
 from upsert.errors import InputError
+from upsert.sources.source import Folder
 
 MOST_FAULTS = 50
 
 _PLACE = re.compile(r"([a-z_]+)\[([0-9]+)\]")
 
 
-def compile_objects(text: bytes, name: str) -> str:
+def compile_objects(text: bytes, name: str, folder: Folder = NOWHERE) -> str:
     """Return the compiled form of a file of objects: one line of JSON, equal for equal contents.
+
+    What it names as files lies in the folder.
 
     Raises `InputError` that names every fault as ``NAME:LINE: FIELD: what was found; what was expected``.
     """
-    return as_json(load_objects(text, name))
+    return as_json(load_objects(text, name, folder))
 
 
-def load_objects(text: bytes, name: str) -> ObjectsFile:
+def load_objects(text: bytes, name: str, folder: Folder = NOWHERE) -> ObjectsFile:
     """Return what the text of a file of objects says. Raises `InputError` like `compile_objects`."""
     try:
         loaded = loading.load(text)
     except Unreadable as error:
         raise _input_error([error.fault], name) from None
     problems: list[Problem] = []
-    found = checks.check(loaded.value, problems)
+    found = checks.check(loaded.value, problems, folder)
     problems.extend(_of_overlaps(found))
     problems.extend(_of_registries(found))
     if faults := [*loaded.faults, *_faults(problems, loaded)]:
@@ -64,6 +68,7 @@ def _object(one: Object) -> dict[str, object]:
         "service_accounts": one.service_accounts,
         "on_conflict": one.on_conflict,
         "clusters": one.clusters,
+        "is_written": one.is_written,
     }
 
 

@@ -5,15 +5,44 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile
 
 from compiler import archives
 from compiler.loading import MOST_BYTES
+from upsert.sources.source import NoFile
 
 COMPILED = "objects.json"
 # The function runs as another user than the one who builds it.
 _FOR_EVERYBODY = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The folder of the file of objects, or None if there is none to look into."""
+
+    folder: Path | None
+
+    def read(self, path: str) -> bytes:
+        """Return what a file in the folder holds. Raises `NoFile`."""
+        if self.folder is None:
+            raise NoFile(f"{path!r} cannot be looked for; expected no file")
+        folder, file = self.folder.resolve(), (self.folder / path).resolve()
+        if not file.is_relative_to(folder):
+            raise NoFile(f"{path!r} leads out of the folder of the file of objects; expected a file within")
+        try:
+            content = load(file)
+        except OSError as error:
+            raise NoFile(
+                f"{path!r} cannot be read ({error.strerror}); expected a file beside the file of objects"
+            ) from None
+        if len(content) > MOST_BYTES:
+            raise NoFile(f"{path!r} has more than {MOST_BYTES} bytes; expected at most that many")
+        return content
+
+
+NOWHERE = Beside(None)
 
 
 def load(source: Path) -> bytes:

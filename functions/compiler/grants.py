@@ -35,7 +35,7 @@ def grants(found: ObjectsFile, *, cluster: str = "", has_accounts: bool = True) 
     for one in _objects_for(found, cluster):
         named = _named(one.scope)
         for names in [wanted.local.setdefault(namespace, {}) for namespace in named] or [wanted.everywhere]:
-            _add(names, kinds.TABLE[one.type].resource, (one.name,))
+            _add(names, kinds.of(one).resource, (one.name,))
             _add(names, SERVICE_ACCOUNTS, one.service_accounts if has_accounts else ())
         wanted.accounts.update(one.service_accounts if has_accounts else ())
     local = {namespace: _less(names, wanted.everywhere) for namespace, names in sorted(wanted.local.items())}

@@ -17,7 +17,7 @@ from upsert.kube.writer import KubeWriter
 from upsert.request import AdoptRequest
 from upsert.sources import secrets_manager
 from upsert.sources.source import AwsApi
-from upsert.wiring import Surroundings, build
+from upsert.wiring import Surroundings
 
 
 def adopt_parts(request: AdoptRequest, surroundings: Surroundings, records: AdoptRecords) -> AdoptParts:
@@ -60,11 +60,11 @@ class KeptSecret:
 
 
 def _sources(surroundings: Surroundings) -> Sources:
-    return Sources(surroundings.read, build, _compare)
+    return Sources(surroundings.read, kinds.build, _compare)
 
 
 def _compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) -> tuple[Verdict, ...]:
-    return kinds.TABLE[one.type].compare(live, new)
+    return kinds.of(one).compare(live, new)
 
 
 def _connect(request: AdoptRequest, surroundings: Surroundings) -> tuple[KubeWriter, KubeReader]:

@@ -128,4 +128,5 @@ def _object(one: Mapping[str, Any]) -> Object:
         on_conflict=OnConflict(one["on_conflict"]),
         service_accounts=tuple(one["service_accounts"]),
         clusters=tuple(one["clusters"]),
+        is_written=one["is_written"],
     )

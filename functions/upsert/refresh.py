@@ -11,7 +11,7 @@ from upsert.core.account_outcomes import AccountCounts
 from upsert.core.objects import BadMaterial, Desired, Material, Object, Ref
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.planning import Plan
-from upsert.core.reports import RefreshReport, sources_failed
+from upsert.core.reports import ObjectCounts, RefreshReport, sources_failed
 from upsert.errors import InputError, SourceFailed
 from upsert.request import Request
 from upsert.writing import Writer, write_all
@@ -84,6 +84,7 @@ def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
         dry_run=request.dry_run,
         applied=counts[Applied],
         created=sum(outcome.change == "created" for outcome in everywhere),
+        unchanged=sum(outcome.change == "unchanged" for outcome in everywhere),
         took_over=sum(bool(outcome.took_over_from) for outcome in everywhere),
         skipped=counts[Skipped],
         failures=tuple(
@@ -95,7 +96,30 @@ def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
         api_requests=writer.requests,
         duration_ms=_milliseconds_since(started),
         accounts=named,
+        by_object=_by_object(objects, desired, results),
     )
+
+
+def _by_object(
+    objects: Sequence[Object], desired: Mapping[Object, Desired], results: Sequence[Outcome]
+) -> dict[str, ObjectCounts]:
+    """Return what became of each object, by its title: more than one of the file may have the same."""
+    applied = Counter(one.title for one in results if isinstance(one, Applied))
+    unchanged = Counter(one.title for one in results if isinstance(one, Applied) and one.change == "unchanged")
+    failed = Counter(one.title for one in results if isinstance(one, Failed))
+    made: dict[str, list[Desired]] = {one.title: [] for one in objects}
+    for one, new in desired.items():
+        made[one.title].append(new)
+    return {
+        title: ObjectCounts(
+            applied[title],
+            unchanged[title],
+            failed[title],
+            changed_at=min((new.changed_at for new in there if new.changed_at), default=None),
+            expires_at=min((new.expires_at for new in there if new.expires_at), default=None),
+        )
+        for title, there in made.items()
+    }
 
 
 type _NotMade = list[tuple[Object, SourceFailed]]

@@ -114,7 +114,7 @@ def _refresh_request(event: object, config: Config, problems: list[Problem]) -> 
 
 
 def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool) -> Request:
-    for_cluster = tuple(one for one in config.objects if one.is_for(target.name))
+    for_cluster = tuple(one for one in config.objects if one.is_written and one.is_for(target.name))
     if _is_scheduled(fields):
         _check_scheduled(fields)
         return Request(target, for_cluster)
@@ -174,7 +174,7 @@ def _clusters_of(fields: Fields, config: Config) -> tuple[str, ...]:
     seen = set(fields.problems)
     found: list[str] = []
     for target in targets:
-        if not any(one.is_for(target.name) for one in config.objects):
+        if not any(one.is_written and one.is_for(target.name) for one in config.objects):
             continue
         attempt: list[Problem] = []
         request = _request(Fields(fields.value, fields.path, attempt), config, target, is_by_hand=False)

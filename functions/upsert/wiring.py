@@ -8,7 +8,7 @@ from upsert import kinds, sources
 from upsert.aws import Aws
 from upsert.config import Config
 from upsert.core.identity import REFRESHER, Identity
-from upsert.core.objects import Desired, Material, Object, Ref, Target
+from upsert.core.objects import Material, Ref, Target
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
 from upsert.kube.access import cannot_assume, describe
@@ -63,17 +63,12 @@ class Surroundings:
         return Api(access, BearerTokens(sign), identity, remaining=self.remaining)
 
 
-def build(one: Object, materials: Mapping[str, Material]) -> Desired:
-    """Return the API object of what the sources gave, as its kind has it."""
-    return kinds.TABLE[one.type].build(one, materials)
-
-
 def refresh_parts(request: Request, surroundings: Surroundings, records: Records) -> Parts[KubeWriter]:
     """Return the parts of a refresh."""
     names_accounts = any(one.service_accounts for one in request.objects)
     return Parts(
         read=surroundings.read,
-        build=build,
+        build=kinds.build,
         connect=lambda: KubeWriter(surroundings.connect(request.target, REFRESHER)),
         record=records.outcome,
         source_failed=records.source_failed,

@@ -35,7 +35,7 @@ class Writer(Protocol):
 
 @dataclass(slots=True)
 class _Write:
-    """One object in one namespace, and from whom an earlier try took it over."""
+    """One object in one namespace; since when it is tried, and from whom an earlier try took it over."""
 
     one: Object
     asked: Asked
@@ -43,23 +43,25 @@ class _Write:
     document: Sensitive[bytes]
     keys: frozenset[str]
     took_over_from: tuple[str, ...] = ()
+    started: float = 0.0
 
 
 def write_all(
     writer: Writer, desired: Mapping[Object, Desired], plan: Plan, *, dry_run: bool
 ) -> Iterator[tuple[Object, Outcome]]:
     """Give what became of each write, as it comes."""
-    documents = {one: document.desired(made) for one, made in desired.items()}
+    made = {one: (new, document.desired(new), frozenset(new.data)) for one, new in desired.items()}
     writes = [
         _Write(
             one,
             Asked(one.title, namespace, writer.identity),
-            desired[one].resource.path(namespace, one.name),
-            documents[one],
-            frozenset(desired[one].data),
+            new.resource.path(namespace, one.name),
+            configuration,
+            keys,
         )
         for one, namespace in plan.writes
-        if one in desired
+        if (prepared := made.get(one))
+        for new, configuration, keys in (prepared,)
     ]
     return in_rounds(
         partial(_write, writer, dry_run=dry_run),
@@ -78,7 +80,8 @@ type _Result = tuple[Object, Outcome]
 
 def _write(writer: Writer, write: _Write, *, dry_run: bool) -> _Result | Again[_Result]:
     """Return what one try came to: one PATCH, and rarely a second and a third one."""
-    started = time.monotonic()
+    # An earlier try may have done its work although its answer was lost.
+    write.started = write.started or time.monotonic()
     answer = writer.apply(write.path, write.document, force=False, dry_run=dry_run)
     if answer.is_conflict_of_managers and write.one.on_conflict is OnConflict.TAKE_OVER:
         write.took_over_from = answer.refusal.managers
@@ -92,10 +95,8 @@ def _write(writer: Writer, write: _Write, *, dry_run: bool) -> _Result | Again[_
         if write.one.on_conflict is OnConflict.REFUSE:
             return write.one, outcomes.blindly_contested(write.asked, answer.status, blind)
         write.took_over_from = tuple(dict.fromkeys((*write.took_over_from, *blind)))
-    duration_ms = _milliseconds_since(started)
-    done = outcomes.applied(
-        write.asked, answer.status, answer.value, took_over_from=write.took_over_from, duration_ms=duration_ms
-    )
+    seconds = time.monotonic() - write.started
+    done = outcomes.applied(write.asked, answer, answer.value, took_over_from=write.took_over_from, seconds=seconds)
     if answer.value.holds_last_applied:
         removed = writer.remove_last_applied(write.path, answer.value, dry_run=dry_run)
         if removed.is_not_found:
@@ -112,7 +113,3 @@ def _not_done(write: _Write, answer: Answer[Written], outcome: Outcome) -> _Resu
     if not answer.is_worth_retrying:
         return result
     return Again(result, answer.retry_after, answer.is_outage, answer.is_throttled)
-
-
-def _milliseconds_since(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)

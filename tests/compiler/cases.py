@@ -3,12 +3,14 @@
 from dataclasses import dataclass, field
 
 from upsert import kinds, sources
+from upsert.core.grammars import FULL_TYPE
 
 # What a type, a kind and a source may be, as errors say it: a new row of a table changes no case here.
-KINDS = " or ".join(row.word for row in kinds.TABLE.values() if row.resource.kind == "Secret")
+_WORDS = " or ".join(row.word for row in kinds.TABLE.values() if row.resource.kind == "Secret")
+KINDS = f"{_WORDS}, or {FULL_TYPE.expected}"
 RESOURCES = " or ".join(dict.fromkeys(row.resource.kind for row in kinds.TABLE.values()))
 LOGINS = ", ".join(row.word for row in sources.TABLE.values() if row.gives_login)
-VALUES = ", ".join(row.word for row in sources.TABLE.values() if not row.gives_login)
+VALUES = ", ".join(row.word for row in sources.TABLE.values() if row.form and not row.gives_login and not row.is_plain)
 
 SHORT = {
     "name": "aws-ecr-token",
@@ -120,7 +122,8 @@ _LIST_OF_NAMESPACES = "expected a list, each of it a namespace's name or a glob 
 _NAME = "expected an object's name: lower-case letters, digits, - and ."
 _NAMESPACE = "expected a namespace's name or a glob over such names, such as team-*"
 _ACCOUNT = "expected a 12-digit AWS account id, in quotes"
-_OBJECT = "kind or type or name or namespaces or service_accounts or on_conflict or clusters or registries"
+_FIELDS = "kind or type or name or namespaces or service_accounts or on_conflict or clusters or write"
+_OBJECT, _KEYED = f"{_FIELDS} or registries", f"{_FIELDS} or data or data_from"
 _HOST = "expected a bare host without https:// and path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com"
 _ECR = "expected an object of account, region, role_arn, host, or {}"
 _AUTHS = "objects[0].registries[0].auths"
@@ -259,7 +262,14 @@ BAD = {
     "a long name": Bad(
         a_file(an_object(name="a" * 254)), [f"3: objects[0].name: '{'a' * 80}'… (254 characters) is wrong; {_NAME}"]
     ),
-    "no type": Bad(a_file(an_object(type="")), [f"3: objects[0].type: is missing; expected {KINDS}"], in_schema=False),
+    "no type, which is that of a generic Secret": Bad(
+        a_file(an_object(type="")),
+        [
+            f"3: objects[0]: unknown field 'registries'; expected {_KEYED}",
+            "3: objects[0].data: is missing; expected an object of keys, each with a source, such as {secret: NAME}",
+        ],
+        in_schema=False,
+    ),
     "an unknown type": Bad(
         a_file(an_object(type="opaque")),
         [f"3: objects[0].type: 'opaque' is wrong; expected {KINDS}"],

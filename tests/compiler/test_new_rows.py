@@ -18,20 +18,20 @@ from upsert.core.objects import Part
 from upsert.core.resources import Resource
 from upsert.errors import InputError
 from upsert.kinds.kind import PartReader
+from upsert.sources.source import Folder
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "functions" / "objects.schema.json").read_text())
 TICKET = {"type": "ticket", "registries": "", "data": "{password: {vault: /apps/password}}"}
 NOTE = {**TICKET, "kind": "Note", "type": ""}
 
 
-def data(at: Fields, part: PartReader) -> Sequence[Part]:
+def data(at: Fields, reader: PartReader) -> Sequence[Part]:
     values = at.child("data", "a source for each key")
-    return [
-        part(key, Fields.of(values.value[key], (*values.path, key), at.problems), login=False) for key in values.value
-    ]
+    fields = {key: Fields.of(value, (*values.path, key), at.problems) for key, value in values.value.items()}
+    return [reader.part(key, there, login=False) for key, there in fields.items()]
 
 
-def vault(at: Fields) -> Mapping[str, str]:
+def vault(at: Fields, _: Folder) -> Mapping[str, str]:
     at.closed(("vault",))
     return {"vault": at.text("vault", grammar("/.*", "a path"), is_secret=True)}
 
@@ -41,7 +41,7 @@ def new_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kinds, one of them no Secret, and a source."""
     known = kinds.TABLE["docker-registry"]
     ticket = replace(known, word="ticket", type="example.com/ticket", own_fields=("data",), parts=data)
-    note = replace(ticket, word="note", type="", resource=Resource("Note", "notes", "example.com"))
+    note = replace(ticket, word="Note", type="", resource=Resource("Note", "notes", "example.com"))
     for kind in (ticket, note):
         monkeypatch.setitem(kinds.TABLE, kind.word, kind)
     source = replace(sources.TABLE["secret"], word="vault", form=vault)
@@ -49,7 +49,7 @@ def new_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("new_rows")
-@pytest.mark.parametrize(("fields", "kind", "type_"), [(TICKET, "Secret", "ticket"), (NOTE, "Note", "note")])
+@pytest.mark.parametrize(("fields", "kind", "type_"), [(TICKET, "Secret", "ticket"), (NOTE, "Note", "")])
 def test_an_object_of_a_new_kind_from_a_new_source(fields: dict[str, str], kind: str, type_: str) -> None:
     text = a_file(an_object(**fields))
     (one,) = json.loads(compile_objects(text.encode(), "objects.yaml"))["objects"]

@@ -9,6 +9,7 @@ import botocore.session
 import pytest
 from botocore.loaders import create_loader
 
+from compiler.files import NOWHERE
 from upsert import sources
 from upsert.core.fields import Fields, Problem
 from upsert.core.objects import Part, Ref
@@ -52,7 +53,8 @@ def test_a_region_that_is_yet_to_come_falls_into_its_partition(partition: str, p
 
 def part(region: str) -> tuple[Part, list[Problem]]:
     problems: list[Problem] = []
-    return sources.part("registries[0]", Fields({"ecr": {"region": region}}, (), problems), login=True), problems
+    at = Fields({"ecr": {"region": region}}, (), problems)
+    return sources.Reader(NOWHERE).part("registries[0]", at, login=True), problems
 
 
 @pytest.mark.parametrize(("region", "suffix"), [(region, suffix) for _, region, suffix in REGIONS])

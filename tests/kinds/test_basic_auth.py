@@ -58,7 +58,10 @@ def test_the_file_says_where_each_key_comes_from() -> None:
     [
         ({"data": {}}, "objects[0].data: has no key; expected at least one"),
         ({"data": {"token": {"secret": "x"}}}, "objects[0].data: has none of the keys username and password"),
-        ({"data": {"username": {"value": "x"}}}, "objects[0].data.username: names no source; expected one of secret"),
+        (
+            {"data": {"username": {"value": "x"}}},
+            "objects[0].data.username.value: is for ConfigMaps alone; expected a source",
+        ),
         ({"data": {"username": {"secret": "x"}, "..": {"secret": "x"}}}, "objects[0].data: has the key '..'"),
         ({"registries": [{"ecr": {}}]}, "registries"),
         ({"data": None}, "objects[0].data: null is wrong; expected an object of keys"),

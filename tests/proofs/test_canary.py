@@ -519,7 +519,7 @@ def _writer() -> KubeWriter:
 
 def _desired() -> Desired:
     one = pull_object()
-    return kinds.TABLE[one.type].build(one, {"registries[0]": MATERIAL})
+    return kinds.build(one, {"registries[0]": MATERIAL})
 
 
 OBJECTS: dict[str, Callable[[], object]] = {

@@ -26,7 +26,6 @@ from upsert.kube.api import Api
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
 from upsert.request import Action, AdoptRequest
-from upsert.wiring import build
 
 # Of other lengths than the next login, so that lines with lengths can be told apart.
 OLD = "an-older-password-of-the-registry"
@@ -165,12 +164,12 @@ def sources(kept: str | SourceFailed | None = None) -> Sources:
     def read(refs: Collection[Ref]) -> Mapping[Ref, Material | SourceFailed]:
         return {ref: entries if ref.source == "secret" else refresher.login(password=NEW) for ref in refs}
 
-    return Sources(read, build, compare)
+    return Sources(read, kinds.build, compare)
 
 
 def compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) -> tuple[Verdict, ...]:
     """Return the verdicts of the object's kind."""
-    return kinds.TABLE[one.type].compare(live, new)
+    return kinds.of(one).compare(live, new)
 
 
 def run(

@@ -25,7 +25,6 @@ from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens
 from upsert.kube.writer import KubeWriter
 from upsert.request import Request
-from upsert.wiring import build
 
 EXPIRES_AT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 LAST_APPLIED = documents.LAST_APPLIED
@@ -56,7 +55,7 @@ def login(host: str = HOST, *, password: str | None = None, expires_at: datetime
 def document(material: Material | None = None, one: Object | None = None) -> Sensitive[bytes]:
     """Return the document that the refresher would apply for this login (a new one by default)."""
     one = one or pull_object()
-    return documents.desired(kinds.TABLE[one.type].build(one, {"registries[0]": material or login()}))
+    return documents.desired(kinds.build(one, {"registries[0]": material or login()}))
 
 
 def password_in(secret: Mapping[str, Any] | None, host: str = HOST) -> str:
@@ -154,7 +153,7 @@ def run(
         asked,
         refresh.Parts(
             read=read,
-            build=build,
+            build=kinds.build,
             connect=lambda: target,
             record=record,
             source_failed=lambda _one, _why: None,

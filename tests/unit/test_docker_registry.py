@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from compiler.files import NOWHERE
 from tests.support.objects import HOST, pull_object
 from tests.support.refresher import login
 from upsert import kinds, sources
@@ -36,7 +37,7 @@ def entry(password: str = PASSWORD) -> dict[str, str]:
 
 def build(**materials: Material) -> Desired:
     """Return the Secret that is made of these materials, by their place."""
-    return KIND.build(pull_object(), materials)
+    return kinds.build(pull_object(), materials)
 
 
 def written(desired: Desired) -> dict[str, dict[str, str]]:
@@ -171,7 +172,7 @@ def test_what_a_kubelet_could_not_read_is_refused_and_not_quoted(text: str, why:
 
 def parts(entry: dict[str, Any]) -> tuple[list[Part], list[str]]:
     problems: list[Problem] = []
-    found = KIND.parts(Fields(entry, ("objects", 0), problems), sources.part)
+    found = KIND.parts(Fields(entry, ("objects", 0), problems), sources.Reader(NOWHERE))
     return list(found), [str(problem) for problem in problems]
 
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -142,7 +144,9 @@ def test_an_apply_is_this_request(serve: Serve, force: bool, dry_run: bool, quer
 
     answer = apply(server.writer(), force=force, dry_run=dry_run)
 
-    assert answer == Answer(200, value=Written("u-1", "7"))
+    assert replace(answer, at=None) == Answer(200, value=Written("u-1", "7"))
+    assert answer.at is not None
+    assert abs(answer.at - datetime.now(UTC)) < timedelta(minutes=1)
     (request,) = server.standin.requests
     assert request.method == "PATCH"
     assert urlsplit(request.path).path == "/api/v1/namespaces/team-a/secrets/aws-ecr-token"

@@ -1,6 +1,7 @@
 """Every row of the error table: which outcome an answer amounts to, and what its owner is told."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -18,9 +19,42 @@ WROTE_NOTHING_NEW = "the Secret holds the old or the new value"
 
 @pytest.mark.parametrize(("status", "change"), [(200, "updated"), (201, "created")])
 def test_a_success_is_applied_with_the_servers_own_proof(status: int, change: str) -> None:
-    outcome = outcomes.applied(ASKED, status, Written("u-1", "42"), took_over_from=("helm",), duration_ms=12)
+    outcome = outcomes.applied(ASKED, Answer(status), Written("u-1", "42"), took_over_from=("helm",), seconds=0.012)
 
     assert outcome == Applied(TITLE, "team-a", "u-1", "42", change, ("helm",), status, 12)
+
+
+def moment(seconds: int) -> datetime:
+    return datetime(2026, 1, 1, 12, 0, seconds, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("answered", "changed", "seconds", "change"),
+    [
+        (moment(30), moment(30), 0.1, "updated"),
+        (moment(30), moment(29), 0.1, "updated"),
+        (moment(30), moment(28), 0.1, "unchanged"),
+        (moment(30), moment(10), 20.0, "updated"),
+        (moment(30), moment(9), 20.0, "unchanged"),
+        (moment(30), moment(31), 0.1, "updated"),
+        (moment(30), None, 0.1, "unchanged"),
+        (None, moment(1), 0.1, "updated"),
+    ],
+)
+def test_what_was_there_before_is_unchanged(
+    answered: datetime | None, changed: datetime | None, seconds: float, change: str
+) -> None:
+    written = Written("u-1", "42", is_dated=True, changed_at=changed)
+    answer = Answer(200, value=written, at=answered)
+
+    outcome = outcomes.applied(ASKED, answer, written, took_over_from=(), seconds=seconds)
+
+    assert outcome.change == change
+
+
+def test_an_answer_without_our_entry_tells_nothing() -> None:
+    answer = Answer(200, value=Written("u-1", "42"), at=moment(30))
+    assert outcomes.applied(ASKED, answer, Written("u-1", "42"), took_over_from=(), seconds=0.1).change == "updated"
 
 
 @pytest.mark.parametrize(

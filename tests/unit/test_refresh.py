@@ -14,7 +14,7 @@ import pytest
 from tests.support.fake_cluster import FakeCluster
 from tests.support.objects import ARN, pull_object
 from tests.support.refresher import EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED, SECRET, Run, login, pull_secret, run
-from upsert import refresh, rounds
+from upsert import kinds, refresh, rounds
 from upsert.core.answers import Answer, Refusal, Written
 from upsert.core.objects import Material, Object, OnConflict, Part, Ref, Target
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
@@ -32,7 +32,6 @@ from upsert.errors import (
 from upsert.kube.pace import Pace
 from upsert.refresh import Parts
 from upsert.request import Request
-from upsert.wiring import build
 
 TITLE = f"secret/{SECRET}"
 
@@ -78,7 +77,7 @@ class Told:
     def parts(self) -> Parts[FakeCluster]:
         return Parts(
             read=self._read,
-            build=build,
+            build=kinds.build,
             connect=self._connect,
             record=self.events.append,
             source_failed=lambda one, why: self.events.append((one.name, str(why))),

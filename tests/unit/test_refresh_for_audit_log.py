@@ -9,13 +9,12 @@ import pytest
 from tests.support.fake_cluster import FakeCluster
 from tests.support.objects import pull_object
 from tests.support.refresher import SECRET, login, run
-from upsert import refresh
+from upsert import kinds, refresh
 from upsert.audit_events import Gap
 from upsert.core.objects import Material, Object, Part, Ref, Target
 from upsert.core.reports import RefreshReport
 from upsert.errors import SourceFailed
 from upsert.request import Request
-from upsert.wiring import build
 
 OTHER = pull_object(name="other", parts=(Part("registries[0]", Ref("ecr", (("region", "us-east-1"),))),))
 
@@ -45,7 +44,7 @@ class World:
             ),
             refresh.Parts(
                 read=self._read,
-                build=build,
+                build=kinds.build,
                 connect=lambda: self.cluster,
                 record=lambda outcome: healed.append(outcome.namespace),
                 source_failed=lambda *_: None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from compiler.files import NOWHERE
 from tests.support import ecr_standin
 from tests.support.aws import aws_apis, without_retries
 from tests.support.ecr_standin import EcrStandin
@@ -25,7 +26,7 @@ WORDS = "expected one of ecr, ecr_public"
 
 def part(entry: dict[str, Any], *, login: bool) -> tuple[Part, list[str]]:
     problems: list[Problem] = []
-    found = sources.part("place", Fields(entry, ("entry",), problems), login=login)
+    found = sources.Reader(NOWHERE).part("place", Fields(entry, ("entry",), problems), login=login)
     return found, [str(problem) for problem in problems]
 
 

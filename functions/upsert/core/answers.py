@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 
 RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 
@@ -12,6 +13,8 @@ class Written:
 
     `holds_last_applied` is whether kubectl's copy is in it, `is_being_deleted` whether it only waits for finalizers.
     `blind_keys` are what others write as `stringData`, for which no conflict is ever reported, each with its manager.
+    `is_dated` is whether it tells, by `changed_at`, when an apply of ours last changed one of our fields; that is None
+    if none ever did, since the values were there before.
     """
 
     uid: str
@@ -19,6 +22,8 @@ class Written:
     holds_last_applied: bool = False
     is_being_deleted: bool = False
     blind_keys: tuple[tuple[str, frozenset[str]], ...] = ()
+    is_dated: bool = False
+    changed_at: datetime | None = None
 
     def blind_managers(self, keys: Collection[str]) -> tuple[str, ...]:
         """Return those who write one of the keys as `stringData`, sorted."""
@@ -65,6 +70,7 @@ class Answer[T]:
     ``untrusted`` if the server's certificate is not the cluster's, or ``no-time`` if there was none to send anything.
     With a status, `trouble` is ``unreadable`` if the body was not what Kubernetes sends, ``too-long`` if it was not
     read to its end. `value` is what was asked for, and there only if the server says that it did so, with the proof.
+    `at` is when it answered that, by its own clock, in whole seconds.
     """
 
     status: int
@@ -72,6 +78,7 @@ class Answer[T]:
     value: T | None = None
     refusal: Refusal = _NO_REFUSAL
     retry_after: float = 0.0
+    at: datetime | None = None
 
     @property
     def is_conflict_of_managers(self) -> bool:

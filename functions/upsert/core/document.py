@@ -2,11 +2,12 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from upsert.core.objects import Desired
+from upsert.core.resources import CONFIG_MAPS, SECRETS, Resource
 from upsert.core.sensitive import Sensitive
 
 EXPIRES_AT = "eks-upsert/expires-at"
@@ -16,23 +17,32 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 def desired(desired: Desired) -> Sensitive[bytes]:
     """Return the apply configuration as JSON (which is YAML too).
 
-    It claims `type`, `data`, and one annotation if the data expires. No labels, so that neither Helm nor Argo CD takes
-    the object for theirs; no ownerReference and no finalizer, so that deleting anything never deletes it.
+    It claims `type`, `data`, and one annotation if the data expires; of a manifest, what it says. No labels of ours, so
+    that neither Helm nor Argo CD takes the object for theirs; no ownerReference and no finalizer, so that deleting
+    anything never deletes it.
     """
     expires = {"annotations": {EXPIRES_AT: timestamp(desired.expires_at)}} if desired.expires_at else {}
-    return _apply_configuration(desired, desired.data, {"name": desired.name, **expires})
+    return _apply_configuration(desired, desired.data, desired.binary_keys, expires)
 
 
 def claim(
-    desired: Desired, live: Mapping[str, Sensitive[bytes]], *, uid: str, resource_version: str
+    desired: Desired,
+    live: Mapping[str, Sensitive[bytes]],
+    *,
+    binary_keys: Collection[str] = (),
+    uid: str,
+    resource_version: str,
 ) -> Sensitive[bytes]:
     """Return the apply configuration that claims, of a live object, the keys that are desired, with its values.
+
+    `binary_keys` are those that the live object has in ``binaryData``: the API server takes no key in both places.
 
     It holds the object's uid and resourceVersion: the API server refuses it with a 409 once the object has changed,
     and, since no new object can have that uid, does not create one in the place of one that is gone.
     """
     mine = {key: live[key] for key in desired.data if key in live}
-    return _apply_configuration(desired, mine, {"name": desired.name, "uid": uid, "resourceVersion": resource_version})
+    bound = {"uid": uid, "resourceVersion": resource_version}
+    return _apply_configuration(desired, mine, binary_keys, bound)
 
 
 def without_last_applied(uid: str, resource_version: str) -> Sensitive[bytes]:
@@ -50,18 +60,38 @@ def timestamp(moment: datetime) -> str:
 
 
 def _apply_configuration(
-    desired: Desired, data: Mapping[str, Sensitive[bytes]], metadata: Mapping[str, Any]
+    desired: Desired,
+    data: Mapping[str, Sensitive[bytes]],
+    binary_keys: Collection[str],
+    metadata: Mapping[str, Any],
 ) -> Sensitive[bytes]:
     return _bytes(
         {
             "apiVersion": desired.resource.api_version,
             "kind": desired.resource.kind,
-            "metadata": metadata,
+            **desired.rest,
+            "metadata": {"name": desired.name, **desired.rest.get("metadata", {}), **metadata},
             # Left out, the API server would take it for Opaque, and refuse that of an object of another type.
             **({"type": desired.type} if desired.type else {}),
-            "data": {key: base64.b64encode(value.reveal()).decode() for key, value in sorted(data.items())},
+            **_contents(desired.resource, data, binary_keys),
         }
     )
+
+
+def _contents(
+    resource: Resource, data: Mapping[str, Sensitive[bytes]], binary_keys: Collection[str]
+) -> dict[str, Mapping[str, str]]:
+    if resource == SECRETS:
+        return {"data": {key: _base64(value) for key, value in sorted(data.items())}}
+    if resource == CONFIG_MAPS:
+        texts = {key: value.reveal().decode() for key, value in sorted(data.items()) if key not in binary_keys}
+        binary = {key: _base64(value) for key, value in sorted(data.items()) if key in binary_keys}
+        return {name: found for name, found in (("data", texts), ("binaryData", binary)) if found}
+    return {}
+
+
+def _base64(value: Sensitive[bytes]) -> str:
+    return base64.b64encode(value.reveal()).decode()
 
 
 def _bytes(document: Mapping[str, Any]) -> Sensitive[bytes]:

@@ -38,6 +38,16 @@ SECRET_ID = grammar(
     r"(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:)?[A-Za-z0-9_/+=.@-]{1,519}",
     "a secret's name in this account and region, or its ARN",
 )
+# Relative, of parts that are no `.` or `..`: it stays in the folder of the file of objects.
+FILE = grammar(
+    r"(?!.{513})(?!\.{1,2}/)(?!.*/\.{0,2}(/|$))[^/\\\0-\x1f][^\\\0-\x1f]*",
+    "the path of a file beside the file of objects, such as config/ca.pem",
+)
 MEMBER = grammar(r"(?s).{1,256}", "the name of a member of the JSON text that is kept there")
+# https://kubernetes.io/docs/concepts/configuration/secret/#secret-types
+FULL_TYPE = grammar(
+    r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?/[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?|Opaque",
+    "a type as the API server calls it, such as example.com/token",
+)
 # https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data
 DATA_KEY = grammar(r"(?!\.$|\.\.)[-._a-zA-Z0-9]{1,253}", "a key of letters, digits, -, _ and .")

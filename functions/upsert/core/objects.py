@@ -1,9 +1,10 @@
 """What the file of objects says, as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from upsert.core.namespaces import is_any
 from upsert.core.resources import Resource
@@ -60,7 +61,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """One object of the file. `type` is its kind in the table of kinds; `clusters` are globs over clusters' names."""
+    """One object of the file, of a Kubernetes `kind`.
+
+    `type` is what sort of Secret it is, in the words of the table of kinds, and empty for what is none. `clusters` are
+    globs over clusters' names. One that is not `is_written` is still in the roles, so that it can be given back.
+    """
 
     name: str
     type: str
@@ -70,6 +75,7 @@ class Object:
     on_conflict: OnConflict = OnConflict.REFUSE
     service_accounts: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ("*",)
+    is_written: bool = True
 
     @property
     def title(self) -> str:
@@ -86,12 +92,13 @@ class Material:
     """What a source gave: bytes by key.
 
     A source of values gives one under ``value``; one of registry logins gives ``server``, ``username`` and
-    ``password``. `rotates` says that each reading gives another value, `expires_at` when it stops being useful.
-    `secrets` are the texts in it that nobody may see.
+    ``password``. `rotates` says that each reading gives another value, `changed_at` when this one was put there,
+    `expires_at` when it stops being useful. `secrets` are the texts in it that nobody may see.
     """
 
     data: Mapping[str, Sensitive[bytes]]
     rotates: bool = False
+    changed_at: datetime | None = None
     expires_at: datetime | None = None
     secrets: tuple[Sensitive[str], ...] = ()
 
@@ -100,16 +107,20 @@ class Material:
 class Desired:
     """What is to be in the cluster: one API object without a namespace.
 
-    `rotating` names the parts whose value is new each time, in the words of the kind that compares them.
+    `binary_keys` are the keys of a ConfigMap's data that are no text. `rest` is what a manifest says beside its name,
+    by top-level field. `rotating` names the parts whose value is new each time, in the words of the kind that compares
+    them.
     """
 
     resource: Resource
     name: str
     type: str
     data: Mapping[str, Sensitive[bytes]]
+    binary_keys: frozenset[str] = frozenset()
+    rest: Mapping[str, Any] = field(default_factory=dict)
     rotating: frozenset[str] = frozenset()
+    changed_at: datetime | None = None
     expires_at: datetime | None = None
-    secrets: tuple[Sensitive[str], ...] = ()
 
 
 class BadMaterial(Exception):

@@ -1,6 +1,8 @@
 """What became of one object in one namespace, decided from the API server's answers alone."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
 
 from upsert.core import remedies
 from upsert.core.answers import Answer, Written
@@ -9,7 +11,10 @@ from upsert.core.remedies import Asked
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The object is in place; `uid` and `resource_version` are the server's."""
+    """The object is in place; `uid` and `resource_version` are the server's.
+
+    `change` is ``created``, ``updated``, or ``unchanged`` if the same was there before.
+    """
 
     title: str
     namespace: str
@@ -45,19 +50,34 @@ type Outcome = Applied | Skipped | Failed
 
 
 def applied(
-    asked: Asked, status: int, written: Written, *, took_over_from: tuple[str, ...], duration_ms: int
+    asked: Asked, answer: Answer[Written], written: Written, *, took_over_from: tuple[str, ...], seconds: float
 ) -> Applied:
-    """Return the outcome of an answer that succeeded."""
+    """Return the outcome of an answer that succeeded, `seconds` after the first try was sent."""
     return Applied(
         asked.title,
         asked.namespace,
         uid=written.uid,
         resource_version=written.resource_version,
-        change="created" if status == 201 else "updated",
+        change=_change(answer, written, seconds),
         took_over_from=took_over_from,
-        status=status,
-        duration_ms=duration_ms,
+        status=answer.status,
+        duration_ms=round(seconds * 1000),
     )
+
+
+def _change(answer: Answer[Written], written: Written, seconds: float) -> str:
+    """Return what the write changed, as the answer alone tells.
+
+    The time in our own entry of managedFields moves only when an apply of ours changes one of our fields. It is in
+    whole seconds, of the same clock as the answer's Date: one that is older than the first try is not of this run.
+    https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+    """
+    if answer.status == 201:
+        return "created"
+    if not written.is_dated or answer.at is None:
+        return "updated"
+    began = answer.at - timedelta(seconds=ceil(seconds))
+    return "unchanged" if written.changed_at is None or written.changed_at < began else "updated"
 
 
 def not_done[T](asked: Asked, answer: Answer[T]) -> Skipped | Failed:

@@ -7,6 +7,8 @@ echo what they refuse). So the body is parsed once, here, and what leaves is cod
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from upsert.core.answers import RETRIED_STATUSES, Answer, Page, Refusal, Written
@@ -44,7 +46,7 @@ def answer[T](parse: Parser[T], status: int, headers: Mapping[str, str], body: b
     document = _document(body)
     if status in (200, 201):
         try:
-            return Answer(status, value=parse(status, document or {}))
+            return Answer(status, value=parse(status, document or {}), at=_moment(headers.get("Date", "")))
         except (KeyError, TypeError, ValueError, AttributeError):
             return Answer(status, trouble="unreadable")
     retry_after = _seconds(headers.get("Retry-After", ""))
@@ -73,6 +75,8 @@ def parse_written(status: int, document: Mapping[str, Any]) -> Written:
     if document.get("kind") == "Status" or "items" in document:
         raise ValueError("no object")
     metadata = document["metadata"]
+    managed_fields = metadata.get("managedFields") or []
+    ours = [one for one in managed_fields if (one.get("manager"), one.get("operation")) == (FIELD_MANAGER, "Apply")]
     version = _match(_IDENTIFIER, metadata.get("resourceVersion"))
     # What a dry run would create has a uid and no version.
     if status == 200 and not version:
@@ -82,7 +86,9 @@ def parse_written(status: int, document: Mapping[str, Any]) -> Written:
         version,
         LAST_APPLIED in _mapping(metadata, "annotations"),
         is_being_deleted=bool(metadata.get("deletionTimestamp")),
-        blind_keys=tuple(_blind_keys(metadata.get("managedFields") or [])),
+        blind_keys=tuple(_blind_keys(managed_fields)),
+        is_dated=bool(ours),
+        changed_at=_timestamp(ours[0]["time"]) if ours and ours[0].get("time") else None,
     )
 
 
@@ -178,6 +184,23 @@ def _checked(pattern: re.Pattern[str], value: object) -> str:
     if not found:
         raise ValueError("no name or identifier")
     return found
+
+
+# Of many answers, those of one second have the same text.
+@lru_cache(maxsize=64)
+def _moment(text: str) -> datetime | None:
+    """Return what a Date header says, in the one form that servers send (RFC 9110, section 5.6.7), or None."""
+    try:
+        return datetime.strptime(text, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _timestamp(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("no time zone")
+    return moment
 
 
 def _seconds(text: str) -> float:

@@ -1,7 +1,7 @@
 """What a refresh came to, and the error that it has to end with, if any."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
@@ -13,17 +13,34 @@ _NAMED_IN_ERROR = 5
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectCounts:
+    """What became of one object of the file, in how many namespaces; those that are `unchanged` are `applied` too.
+
+    `changed_at` is when the oldest of its values was put into its source, `expires_at` when the first of them stops
+    being useful; None if nobody knows, or nothing does.
+    """
+
+    applied: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    changed_at: datetime | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RefreshReport:
     """What a run came to. Counts are of objects, each in a namespace; `duration_ms` is wall clock.
 
     `is_whole` is false for a run that was asked for a part by name. `expires_at` is when the first of what was written
-    stops being useful, None if nothing does. `not_made` are the objects whose source failed, with why.
+    stops being useful, None if nothing does. `not_made` are the objects whose source failed, with why. `by_object` has
+    counts by title.
     """
 
     is_whole: bool
     dry_run: bool
     applied: int = 0
     created: int = 0
+    unchanged: int = 0
     took_over: int = 0
     skipped: int = 0
     failures: tuple[Failed, ...] = ()
@@ -33,6 +50,7 @@ class RefreshReport:
     api_requests: int = 0
     duration_ms: int = 0
     accounts: AccountCounts | None = None
+    by_object: Mapping[str, ObjectCounts] = field(default_factory=dict)
 
     @property
     def had_work(self) -> bool:

@@ -35,6 +35,7 @@ def named_by(path: str) -> tuple[str, str]:
 
 NAMESPACES = Resource("Namespace", "namespaces")
 SECRETS = Resource("Secret", "secrets")
+CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 SERVICE_ACCOUNTS = Resource("ServiceAccount", "serviceaccounts")
 
 

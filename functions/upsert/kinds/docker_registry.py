@@ -16,7 +16,7 @@ _AUTHS = "auths"
 _FORM = 'expected {"auths": {"HOST": {"username": "…", "password": "…", "auth": "…"}}} with at least one host'
 
 
-def _parts(fields: Fields, part: PartReader) -> Sequence[Part]:
+def _parts(fields: Fields, reader: PartReader) -> Sequence[Part]:
     """Return a part for each of the registries: a login, or ``auths``, the entries that a value holds."""
     found: list[Part] = []
     for index, at in enumerate(fields.children("registries", "registries, such as {ecr: {}}")):
@@ -24,9 +24,9 @@ def _parts(fields: Fields, part: PartReader) -> Sequence[Part]:
         if _AUTHS in at:
             at.closed((_AUTHS,))
             value = at.child(_AUTHS, "a source, such as {secret: NAME}")
-            one = part(f"{place}.{_AUTHS}", value, login=False)
+            one = reader.part(f"{place}.{_AUTHS}", value, login=False)
         else:
-            one = part(place, at, login=True)
+            one = reader.part(place, at, login=True)
         if one.ref in [other.ref for other in found]:
             at.wrong(None, "is there twice; expected each registry once")
         found.append(one)
@@ -55,7 +55,6 @@ def _build(wanted: Object, materials: Mapping[str, Material]) -> Desired:
         type=KIND.type,
         data={DATA_KEY: text},
         rotating=frozenset(login.host for login in logins),
-        expires_at=min((one.expires_at for one in materials.values() if one.expires_at), default=None),
     )
 
 

@@ -10,43 +10,85 @@ from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
 from upsert.kinds.kind import Data, Kind, PartReader
 
+FIELDS = ("data", "data_from")
+
 # https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size
 _MOST_BYTES = 1024 * 1024
 
-# Notes what is wrong with the keys of an object of the file.
-type KeyCheck = Callable[[Fields], None]
 # Raises `BadMaterial` if the values make no object of the kind.
 type ValueCheck = Callable[[Data], None]
 
 
-def secret(word: str, kind_type: str, check_keys: KeyCheck, check_values: ValueCheck) -> Kind:
-    """Return a kind of Secret with a value for each key of ``data``."""
+def _any_values(_: Data) -> None:
+    """Any bytes will do."""
 
-    def parts(fields: Fields, part: PartReader) -> Sequence[Part]:
-        data = fields.child("data", "an object of keys, each with a source, such as {secret: NAME}")
-        found = [_part(data, key, part) for key in data.value]
-        if data.value:
-            check_keys(data)
-        elif "data" in fields:
-            data.wrong(None, "has no key; expected at least one")
+
+def secret(
+    word: str,
+    kind_type: str,
+    *,
+    needs_all: Sequence[str] = (),
+    needs_any: Sequence[str] = (),
+    check: ValueCheck = _any_values,
+) -> Kind:
+    """Return a kind of Secret with a value for each key of ``data``.
+
+    It must have each of the keys `needs_all`, and one of `needs_any`, which the API server would refuse to be without.
+    """
+
+    def read(fields: Fields, reader: PartReader) -> Sequence[Part]:
+        found = parts(fields, reader)
+        keys = {part.place for part in found}
+        if found and not keys.issuperset(needs_all):
+            fields.wrong("data", f"lacks a key; expected {' and '.join(needs_all)}")
+        if found and needs_any and keys.isdisjoint(needs_any):
+            fields.wrong("data", f"has none of the keys {' and '.join(needs_any)}; expected one of them at least")
         return found
 
     def build(wanted: Object, materials: Mapping[str, Material]) -> Desired:
-        data = {key: material.data["value"] for key, material in materials.items()}
-        _check_size(data)
-        check_values(data)
+        data = values(materials)
+        check(data)
         return Desired(SECRETS, wanted.name, kind_type, data)
 
-    return Kind(word, SECRETS, kind_type, ("data",), parts, build, verdicts.of_keys)
+    return Kind(word, SECRETS, kind_type, FIELDS, read, build, verdicts.of_keys)
 
 
-def _part(data: Fields, key: str, part: PartReader) -> Part:
-    if not DATA_KEY.pattern.fullmatch(key):
-        data.wrong(None, f"has the key {shown(key)}; expected {DATA_KEY.expected}")
-    return part(key, data.child(key, "a source, such as {secret: NAME}"), login=False)
+def parts(fields: Fields, reader: PartReader, *, may_be_plain: bool = False) -> Sequence[Part]:
+    """Return the parts that ``data`` names key by key, and ``data_from`` many at once. Notes what is wrong with them.
+
+    `may_be_plain` is whether a value may stand in the file itself, or in one beside it.
+    """
+    found: list[Part] = []
+    if "data" in fields or "data_from" not in fields:
+        data = fields.child("data", "an object of keys, each with a source, such as {secret: NAME}")
+        found += [_part(data, key, reader, may_be_plain=may_be_plain) for key in data.value]
+        if not data.value and "data" in fields:
+            data.wrong(None, "has no key; expected at least one")
+    if "data_from" in fields:
+        for at in fields.children("data_from", "sources of many keys, such as {secret: NAME, members: [KEY]}"):
+            for part in reader.parts(at, may_be_plain=may_be_plain):
+                _check_key(at, part.place)
+                if part.place in {other.place for other in found}:
+                    at.wrong(None, f"gives the key {shown(part.place)}, which is there already; expected each key once")
+                found.append(part)
+    return found
 
 
-def _check_size(data: Mapping[str, Sensitive[bytes]]) -> None:
+def values(materials: Mapping[str, Material]) -> dict[str, Sensitive[bytes]]:
+    """Return the value of each key. Raises `BadMaterial` if they are more than the API server takes."""
+    data = {key: material.data["value"] for key, material in materials.items()}
     size = sum(len(value.reveal()) for value in data.values())
     if size > _MOST_BYTES:
         raise BadMaterial(f"its values have {size} bytes; expected at most {_MOST_BYTES}")
+    return data
+
+
+def _part(data: Fields, key: str, reader: PartReader, *, may_be_plain: bool) -> Part:
+    _check_key(data, key)
+    at = data.child(key, "a source, such as {secret: NAME}")
+    return reader.part(key, at, login=False, may_be_plain=may_be_plain)
+
+
+def _check_key(at: Fields, key: str) -> None:
+    if not DATA_KEY.pattern.fullmatch(key):
+        at.wrong(None, f"has the key {shown(key)}; expected {DATA_KEY.expected}")

@@ -12,10 +12,16 @@ from upsert.core.verdicts import Verdict
 
 
 class PartReader(Protocol):
-    """Reads the part that an entry of the file describes, a login or a value, and notes what is wrong with it."""
+    """Reads what an entry of the file says about its source, and notes what is wrong with it.
 
-    def __call__(self, place: str, at: Fields, *, login: bool) -> Part:
-        """Return the part for that place in the object."""
+    `may_be_plain` is whether a value may stand in the file itself, or in one beside it.
+    """
+
+    def part(self, place: str, at: Fields, *, login: bool, may_be_plain: bool = False) -> Part:
+        """Return the part for that place in the object: a login or a value."""
+
+    def parts(self, at: Fields, *, may_be_plain: bool = False) -> Sequence[Part]:
+        """Return a value for each of many keys, which are their places."""
 
 
 type Data = Mapping[str, Sensitive[bytes]]

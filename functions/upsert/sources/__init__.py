@@ -1,28 +1,57 @@
 """Where bytes come from: one module per source, one row in the table for each word that the file has for them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 
 from upsert.core.fields import Fields
 from upsert.core.objects import Part, Ref
-from upsert.sources import ecr, secrets_manager
-from upsert.sources.source import AwsApi, Reading, Source
+from upsert.sources import ecr, files, secrets_manager
+from upsert.sources.source import AwsApi, Folder, Reading, Source
 
 TABLE: dict[str, Source] = {
-    source.word: source for source in (ecr.PRIVATE, ecr.PUBLIC, secrets_manager.SECRET)
+    source.word: source
+    for source in (ecr.PRIVATE, ecr.PUBLIC, secrets_manager.SECRET, files.VALUE, files.FILE_BESIDE)
 }  # fmt: skip
 
 
-def part(place: str, at: Fields, *, login: bool) -> Part:
-    """Return the part that an entry of the file describes: a login or a value. Notes what is wrong with it."""
-    words = [source.word for source in TABLE.values() if source.gives_login is login]
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads what entries of the file say about their sources, at build. Files are looked for in the folder."""
+
+    folder: Folder
+
+    def part(self, place: str, at: Fields, *, login: bool, may_be_plain: bool = False) -> Part:
+        """Return the part that an entry describes: a login or a value. Notes what is wrong with it."""
+        words = [
+            source.word
+            for source in TABLE.values()
+            if source.form and source.gives_login is login and (may_be_plain or not source.is_plain)
+        ]
+        source = _named(at, words, is_plain_refused=not may_be_plain)
+        if source is None or source.form is None:
+            return Part(place, Ref(""))
+        return Part(place, Ref(source.word, tuple(sorted(source.form(at, self.folder).items()))))
+
+    def parts(self, at: Fields, *, may_be_plain: bool = False) -> Sequence[Part]:
+        """Return the parts that an entry describes, each with its key as its place. Notes what is wrong with it."""
+        words = [source.word for source in TABLE.values() if source.many and (may_be_plain or not source.is_plain)]
+        source = _named(at, words, is_plain_refused=not may_be_plain)
+        return source.many(at, self.folder) if source and source.many else ()
+
+
+def _named(at: Fields, words: Sequence[str], *, is_plain_refused: bool) -> Source | None:
+    """Return the one source of those words that an entry names. Notes if there is none, or more than one."""
+    plain = [source.word for source in TABLE.values() if source.is_plain and source.word in at]
+    if plain and is_plain_refused:
+        at.wrong(plain[0], "is for ConfigMaps alone; expected a source that keeps it, such as {secret: NAME}")
+        return None
     named = [word for word in words if word in at]
     if len(named) != 1:
         at.wrong(None, f"names {' and '.join(named) or 'no source'}; expected one of {', '.join(words)}")
-        return Part(place, Ref(""))
-    source = TABLE[named[0]]
-    return Part(place, Ref(source.word, tuple(sorted(source.form(at).items()))))
+        return None
+    return TABLE[named[0]]
 
 
 def read(refs: Collection[Ref], aws: AwsApi) -> Reading:

@@ -12,14 +12,14 @@ from upsert.core.objects import Material, Ref
 from upsert.core.registries import PUBLIC_HOST, PUBLIC_REGION, private_host
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
-from upsert.sources.source import AwsApi, Reading, Source
+from upsert.sources.source import AwsApi, Folder, Reading, Source
 
 _USERNAME = "AWS"
 _PRIVATE, _PUBLIC = "ecr", "ecr_public"
 _FORMS = {"account": ACCOUNT, "region": REGION, "role_arn": ROLE_ARN, "host": HOST}
 
 
-def _private_form(at: Fields) -> Mapping[str, str]:
+def _private_form(at: Fields, _: Folder) -> Mapping[str, str]:
     """Return the fields of ``ecr: {account, region, role_arn, host}``, all of which may be left out.
 
     `host` is another name of the same registry: dual-stack, FIPS, a proxy.
@@ -27,7 +27,7 @@ def _private_form(at: Fields) -> Mapping[str, str]:
     return _form(at, _PRIVATE, tuple(_FORMS))
 
 
-def _public_form(at: Fields) -> Mapping[str, str]:
+def _public_form(at: Fields, _: Folder) -> Mapping[str, str]:
     return _form(at, _PUBLIC, ("role_arn",))
 
 

@@ -11,12 +11,12 @@ from upsert.core.objects import Material, Ref
 from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceEmpty, SourceFailed
-from upsert.sources.source import AwsApi, Reading, Source
+from upsert.sources.source import AwsApi, Folder, Reading, Source
 
 _CURRENT, _OUR_STAGE = "AWSCURRENT", f"{FIELD_MANAGER}-import"
 
 
-def _form(at: Fields) -> Mapping[str, str]:
+def _form(at: Fields, _: Folder) -> Mapping[str, str]:
     at.closed(("secret", "member"))
     secret = at.text("secret", SECRET_ID, is_secret=True)
     member = {"member": at.text("member", MEMBER, is_secret=True)} if "member" in at else {}
@@ -135,4 +135,4 @@ def _material(ref: Ref, value: Sensitive[str] | SourceFailed) -> Material | Sour
     return Material({"value": Sensitive(value.reveal().encode(errors="surrogatepass"))}, secrets=secrets_in(value))
 
 
-SECRET = Source("secret", gives_login=False, form=_form, read=_read)
+SECRET = Source("secret", form=_form, read=_read)

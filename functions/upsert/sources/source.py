@@ -1,11 +1,11 @@
 """What each source is to the rest: a row of the table."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from upsert.core.fields import Fields
-from upsert.core.objects import Material, Ref
+from upsert.core.objects import Material, Part, Ref
 from upsert.errors import SourceFailed
 
 
@@ -26,6 +26,17 @@ class AwsApi(Protocol):
         """Return what an operation answers, in a region and as a role if these are given. Raises `AwsError`."""
 
 
+class NoFile(Exception):
+    """There is no such file that can be used. The text says why, and what was expected."""
+
+
+class Folder(Protocol):
+    """The folder of the file of objects, at build."""
+
+    def read(self, path: str) -> bytes:
+        """Return what a file in it holds. Raises `NoFile`."""
+
+
 type Reading = Mapping[Ref, Material | SourceFailed]
 
 
@@ -33,11 +44,14 @@ type Reading = Mapping[Ref, Material | SourceFailed]
 class Source:
     """One source of bytes.
 
-    `word` is its name in the file of objects; `gives_login` says whether it gives registry logins, else one value.
-    `form` reads its fields from the file, at build. `read` gives each of the refs its material, or why there is none.
+    `word` is its name in the file of objects; `gives_login` says whether it gives registry logins, else one value;
+    `is_plain` whether the value stands in the repository. `form` reads its fields from the file, at build, and `many`
+    those of many keys at once. `read` gives each of the refs its material, or why there is none.
     """
 
     word: str
-    gives_login: bool
-    form: Callable[[Fields], Mapping[str, str]]
+    form: Callable[[Fields, Folder], Mapping[str, str]] | None
     read: Callable[[Collection[Ref], AwsApi], Reading]
+    gives_login: bool = False
+    is_plain: bool = False
+    many: Callable[[Fields, Folder], Sequence[Part]] | None = None
