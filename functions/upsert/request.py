@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from upsert import audit_events
+from upsert import audit_events, change_events
 from upsert.audit_events import Gap
 from upsert.config import Config
 from upsert.core import namespaces
@@ -83,7 +83,8 @@ def _checked[R](ask: Callable[[list[Problem]], R]) -> R:
 
 
 _SCHEDULED_SOURCES = ("aws.scheduler", "aws.events")
-_SCHEDULED = ("version", "id", "detail-type", "source", "account", "time", "region", "resources", "detail")
+# https://docs.aws.amazon.com/eventbridge/latest/ref/overview-event-structure.html
+_EVENT = ("version", "id", "detail-type", "source", "account", "time", "region", "resources", "detail")
 _BY_HAND = ("objects", "namespaces", "cluster", "dry_run")
 
 
@@ -118,6 +119,11 @@ def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool
     if _is_scheduled(fields):
         _check_scheduled(fields)
         return Request(target, for_cluster)
+    if change_events.is_one(fields):
+        fields.closed(_EVENT)
+        changed = change_events.change(fields)
+        here = {"account": config.account, "region": config.region}
+        return Request(target, tuple(one for one in for_cluster if changed.concerns(one, **here)), is_whole=False)
     if set(fields.value) == {"awslogs"}:
         gaps = _gaps(fields)
         concerned = tuple(one for one in for_cluster if any(gap.concerns(one.title) for gap in gaps))
@@ -197,7 +203,7 @@ def _check_scheduled(fields: Fields) -> None:
     if fields.value.get("detail") not in (None, {}, "", "{}"):
         # Whoever put something there asks for it, a dry run perhaps, and would get all of it written.
         fields.wrong("detail", "is not empty; expected {}: a schedule that asks for something sends it as its input")
-    unknown = [name for name in fields.value if name not in _SCHEDULED]
+    unknown = [name for name in fields.value if name not in _EVENT]
     for name in unknown[:_MOST_UNKNOWN]:
         fields.wrong(None, f"unknown field {shown(name)} in a scheduled event; send it without detail-type")
     if len(unknown) > _MOST_UNKNOWN:

@@ -29,6 +29,7 @@ def test_every_event_is_tried_here() -> None:
         *("emergency.json", "scheduled.json", "named-dry-run.json", "one-object.json"),
         *("one-cluster.json", "one-of-fleet.json", "clusters-for.json"),
         *("audit-namespace-created.json", "audit-secret-deleted.json"),
+        *("secret-changed.json", "parameter-changed.json"),
         *("adopt-check.json", "adopt-import.json", "adopt-adopt.json"),
     }
 
@@ -58,6 +59,12 @@ def test_one_cluster_is_asked_for(name: str, is_by_hand: bool) -> None:
 
 def test_the_state_machine_asks_for_the_names_of_all_clusters() -> None:
     assert refresh_request(EVENTS["clusters-for.json"], MANY) == ClustersFor(tuple(one["name"] for one in CLUSTERS))
+
+
+@pytest.mark.parametrize("name", ["secret-changed.json", "parameter-changed.json"])
+def test_a_source_that_is_in_no_object_of_the_file_wakes_nothing(name: str) -> None:
+    request = asked(name)
+    assert (request.objects, request.is_whole, request.is_by_hand) == ((), False, False)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ SECRET = {
     "service_accounts": [],
     "on_conflict": "take-over",
     "clusters": ["*"],
+    "is_written": True,
 }
 
 

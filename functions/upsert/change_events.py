@@ -1,0 +1,65 @@
+"""What the events of Secrets Manager and Parameter Store say has changed, and which sources that concerns.
+
+https://docs.aws.amazon.com/secretsmanager/latest/userguide/event-detail-secret-label-updated-secretsmanager.html
+https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-paramstore-cwe.html
+"""
+
+from dataclasses import dataclass
+
+from upsert.core.fields import Fields, grammar
+from upsert.core.grammars import ACCOUNT, REGION
+from upsert.core.objects import Object, Ref
+
+_SECRET = ("aws.secretsmanager", "Secret Label Updated")
+_PARAMETER = ("aws.ssm", "Parameter Store Change")
+_CURRENT = "AWSCURRENT"
+# A secret's ARN ends in a hyphen and six characters that its name does not have.
+_SUFFIX = 7
+
+_NAME = grammar(r"[!-~]{1,2048}", "a name")
+_LABEL = grammar(r"[!-~]{1,256}", "a staging label, such as AWSCURRENT")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value that changed: of a ``secret`` under a staging label, or of a ``parameter``; where it is, and its ARNs."""
+
+    source: str
+    name: str
+    account: str
+    region: str
+    arns: tuple[str, ...] = ()
+    label: str = ""
+
+    def concerns(self, one: Object, *, account: str, region: str) -> bool:
+        """Return whether an object has a part from there, for a function of that account and region."""
+        return any(self._is_of(part.ref, account, region) for part in one.parts if part.ref.source == self.source)
+
+    def _is_of(self, ref: Ref, account: str, region: str) -> bool:
+        if self.source == "secret" and (ref.get("version") or ref.get("stage", _CURRENT) != self.label):
+            return False
+        named = ref.get(self.source)
+        if named.startswith("arn:"):
+            return any(named in (arn, arn[:-_SUFFIX] if self.source == "secret" else arn) for arn in self.arns)
+        role_arn = ref.get("role_arn")
+        home = (role_arn.split(":")[4] if role_arn else account, ref.get("region", region))
+        return home == (self.account, self.region) and named.removeprefix("/") == self.name.removeprefix("/")
+
+
+def is_one(fields: Fields) -> bool:
+    """Return whether an event is of one of these sources."""
+    return (fields.value.get("source"), fields.value.get("detail-type")) in (_SECRET, _PARAMETER)
+
+
+def change(fields: Fields) -> Change:
+    """Return what an event says has changed, and note what is wrong with it."""
+    is_secret = fields.value.get("source") == _SECRET[0]
+    detail = fields.child("detail", "an object that names what has changed")
+    return Change(
+        source="secret" if is_secret else "parameter",
+        name=detail.text("name", _NAME, is_secret=True),
+        account=fields.text("account", ACCOUNT),
+        region=fields.text("region", REGION),
+        arns=fields.texts("resources", _NAME, most=10),
+        label=detail.text("labelUpdated", _LABEL, is_secret=True) if is_secret else "",
+    )
