@@ -11,14 +11,11 @@ export SAM_CLI_TELEMETRY := 0
 
 DEV := .venv/dev/bin
 SAM := .venv/sam/bin
-TOOLS := $(foreach venv,dev sam ministack go,.venv/$(venv)/.installed)
+TOOLS := $(foreach venv,dev sam ministack go compiler release go-tools,.venv/$(venv)/.installed)
 ARCHITECTURE ?= arm64
 PYTEST_ARGUMENTS ?=
 OBJECTS ?= functions/objects.yaml
 BUILT ?= .aws-sam/build
-# What the compiler is made of, beside PyYAML.
-PACKED := $(wildcard functions/compiler/*.py functions/upsert/__init__.py functions/upsert/errors.py \
-	$(foreach folder,core kinds sources,functions/upsert/$(folder)/*.py))
 COMPILER := PYTHONPATH=functions .venv/compiler/bin/python -m compiler
 
 # Finds the control plane or builds it, once, with progress. It stops the target if that fails.
@@ -72,13 +69,16 @@ evidence: .venv/dev/.installed ## answer the saved queries of the template from 
 check: lint test ## everything that CI checks
 
 .PHONY: lint
-lint: .venv/dev/.installed .venv/sam/.installed ## format, lint, types, import direction, template
+lint: $(foreach venv,dev sam lint checkov go-tools,.venv/$(venv)/.installed) ## format, lint, types, imports, templates, workflows
 	$(DEV)/ruff format --check .
 	$(DEV)/ruff check .
 	$(DEV)/mypy
 	PYTHONPATH=functions $(DEV)/lint-imports --no-cache
 	$(SAM)/cfn-lint template.yaml fleet/member.yaml
 	$(SAM)/sam validate --lint --template template.yaml --region us-east-1
+	.venv/checkov/bin/checkov --config-file .checkov.yaml
+	.venv/go-tools/actionlint
+	.venv/lint/bin/zizmor --offline --pedantic .github
 
 .PHONY: format
 format: .venv/dev/.installed ## format the code
@@ -103,15 +103,17 @@ rbac: .venv/compiler/.installed ## print the roles for a file of objects (OBJECT
 	@$(COMPILER) --rbac $(if $(ADOPTER),--adopter) $(if $(CLUSTER),--cluster "$(CLUSTER)") "$(OBJECTS)"
 
 .PHONY: compiler
-compiler: dist/compiler.pyz ## pack the compiler, which needs Python 3.13 alone: compiler.pyz OBJECTS FUNCTION-FOLDER...
+compiler: .venv/compiler/.installed ## pack the compiler, which needs Python 3.13 alone: compiler.pyz OBJECTS FUNCTION...
+	@PYTHONPATH=functions "$(PYTHON)" -m tests.release.compiler dist/compiler.pyz
 
-dist/compiler.pyz: $(PACKED) .venv/compiler/.installed
-	@scratch="$$(mktemp -d)"; trap 'rm -rf "$$scratch"' EXIT; \
-	  tar -C functions -cf - $(PACKED:functions/%=%) | tar -C "$$scratch" -xf -; \
-	  cp -R .venv/compiler/lib/python3.13/site-packages/yaml "$$scratch"; \
-	  find "$$scratch" ! -name '*.py' -type f -delete; mkdir -p $(@D); \
-	  "$(PYTHON)" -m zipapp "$$scratch" --output $@ --main compiler.__main__:main --compress --python "/usr/bin/env python3.13"
-	@echo "==> $@" >&2
+.PHONY: release
+release: .venv/compiler/.installed .venv/release/.installed ## write dist: all that a deployment needs, without this repository
+	@built="$$(mktemp -d)"; trap 'rm -rf "$$built"' EXIT; \
+	  for name in RefreshFunction AdoptFunction DependenciesLayer; do \
+	    mkdir "$$built/$$name"; folder=functions; [ "$$name" != DependenciesLayer ] || folder=layers/dependencies; \
+	    echo "==> building $$name" >&2; $(MAKE) --silent -C "$$folder" "build-$$name" ARTIFACTS_DIR="$$built/$$name" >&2; \
+	  done; \
+	  PYTHONPATH=functions "$(PYTHON)" -m tests.release "$$built" "$$built/dist"; rm -rf dist; mv "$$built/dist" dist
 
 .PHONY: lock
 lock: .venv/dev/.installed ## pin all requirements anew, with hashes
@@ -137,6 +139,13 @@ endef
 
 .venv/compiler/.installed: functions/compiler/requirements.txt
 	$(INSTALL)
+
+# Programs that are written in Go; go.sum has their hashes.
+.venv/go-tools/.installed: tests/go-tools/go.mod tests/go-tools/go.sum .venv/go/.installed
+	@echo "==> building $(@D)" >&2
+	@rm -rf $(@D)
+	@cd tests/go-tools; GOTOOLCHAIN=local CGO_ENABLED=0 GOBIN="$(CURDIR)/$(@D)" ../../.venv/go/bin/go install -trimpath tool >&2
+	@touch $@
 
 .venv/%/.installed: tests/requirements/%.txt
 	$(INSTALL)
