@@ -161,7 +161,7 @@ def _adopt(
     trouble = _claim(writer, path, new, live)
     answer = reader.live(path)
     now = answer.value
-    if now and now.is_ours(new.data) and not now.marks.last_applied and now.same_content(live):
+    if now and now.is_ours(new) and not now.marks.last_applied and now.same_content(live):
         if reason := _changed(live, now):
             return Refused(one.title, namespace, f"{reason} while it was adopted; check again")
         return Adopted(
@@ -192,8 +192,10 @@ def _changed(live: LiveObject, now: LiveObject) -> str:
 def _claim(writer: AdoptWriter, path: str, new: Desired, live: LiveObject) -> Answer[Written] | None:
     """Claim the live values and remove kubectl's copy; return the first answer that is no success, or None."""
     written = Written(live.uid, live.resource_version)
-    if not live.is_ours(new.data):
-        configuration = document.claim(new, live.data, uid=live.uid, resource_version=live.resource_version)
+    if not live.is_ours(new):
+        configuration = document.claim(
+            new, live.data, binary_keys=live.binary_keys, uid=live.uid, resource_version=live.resource_version
+        )
         answer = writer.claim(path, configuration)
         if answer.value is None:
             return answer

@@ -20,10 +20,11 @@ from upsert.core.checks import Check
 from upsert.core.docker_auth import is_ecr
 from upsert.core.docker_config import DATA_KEY, Entry, Login, NotADockerConfig
 from upsert.core.document import LAST_APPLIED
+from upsert.core.identity import FIELD_MANAGER
 from upsert.core.live import LiveObject
 from upsert.core.names import Names
 from upsert.core.objects import Desired
-from upsert.core.resources import SECRETS
+from upsert.core.resources import SECRETS, Resource
 from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Likeness
@@ -49,7 +50,7 @@ def found(body: dict[str, Any]) -> LiveObject:
 
 def desired(wanted: tuple[Entry, ...], *rotating: str) -> Desired:
     """Return the Secret that a refresh would write, with those entries."""
-    return Desired(SECRETS, SECRET, TYPE, {DATA_KEY: docker_config.write(wanted)}, frozenset(rotating))
+    return Desired(SECRETS, SECRET, TYPE, {DATA_KEY: docker_config.write(wanted)}, rotating=frozenset(rotating))
 
 
 def check(body: dict[str, Any], new: Desired) -> Check:
@@ -566,3 +567,104 @@ def test_an_auth_without_padding_is_read_as_a_kubelet_does(password: str) -> Non
 def test_what_an_entry_is_for_is_no_secret() -> None:
     value = Sensitive('{"auth": "eDp5", "serveraddress": "quay.io", "email": "a@b.c", "username": "x"}')
     assert secrets_in(value) == (Sensitive("eDp5"), Sensitive("y"))
+
+
+CONFIG_MAP: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings", "uid": "5d7e9c1e", "resourceVersion": "7"},
+    "data": {"LEVEL": "info\n"},
+    "binaryData": {"logo.png": "iVBORw=="},
+}
+QUOTA: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "small", "uid": "5d7e9c1e", "resourceVersion": "7", "labels": {"team": "a"}},
+    "spec": {"hard": {"pods": "10", "limits.cpu": "2"}, "scopes": ["NotTerminating"]},
+    "status": {"used": {"pods": "3"}},
+}
+
+
+def managed(body: dict[str, Any], fields: dict[str, Any], manager: str = FIELD_MANAGER) -> dict[str, Any]:
+    """Return an object with what an apply of that manager owns."""
+    owned = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+    return body | {"metadata": body["metadata"] | {"managedFields": [owned]}}
+
+
+def test_a_live_config_map_has_bytes_by_key_and_says_which_are_no_text() -> None:
+    one = live.parse(200, CONFIG_MAP)
+    assert {key: value.reveal() for key, value in one.data.items()} == {"LEVEL": b"info\n", "logo.png": b"\x89PNG"}
+    assert (one.type, one.binary_keys, one.rest) == ("", {"logo.png"}, {})
+
+
+def test_a_live_manifest_has_what_it_says_beside_its_name_and_its_status() -> None:
+    one = live.parse(200, QUOTA)
+    assert one.rest == {"spec": QUOTA["spec"], "metadata": {"labels": {"team": "a"}, "annotations": {}}}
+    assert (one.type, one.data) == ("", {})
+
+
+SMALL = {"spec": {"hard": {"pods": "10"}}}
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "wanted", "ours"),
+    [
+        (CONFIG_MAP, {"f:data": {"f:LEVEL": {}}}, {"data": {"LEVEL": b""}}, True),
+        (CONFIG_MAP, {"f:data": {".": {}}}, {"data": {"LEVEL": b""}}, False),
+        (CONFIG_MAP, {"f:data": {"f:LEVEL": {}}}, {"data": {"LEVEL": b"", "logo.png": b""}}, False),
+        (CONFIG_MAP, {"f:data": {"f:LEVEL": {}}}, {"data": {"LEVEL": b"", "new": b""}}, True),
+        (
+            CONFIG_MAP,
+            {"f:data": {"f:LEVEL": {}}, "f:binaryData": {"f:logo.png": {}}},
+            {"data": {"LEVEL": b"", "logo.png": b""}},
+            True,
+        ),
+        (QUOTA, {"f:spec": {"f:hard": {"f:pods": {}}}}, {"rest": SMALL}, True),
+        (QUOTA, {"f:spec": {"f:hard": {".": {}, "f:limits.cpu": {}}}}, {"rest": SMALL}, False),
+        (QUOTA, {"f:spec": {"f:hard": {}}}, {"rest": SMALL}, True),
+        (QUOTA, {"f:metadata": {"f:labels": {}}}, {"rest": SMALL}, False),
+    ],
+)
+def test_an_object_is_ours_if_our_apply_owns_all_that_it_would_write_of_it(
+    body: dict[str, Any], fields: dict[str, Any], wanted: dict[str, Any], ours: bool
+) -> None:
+    data = {key: Sensitive(value) for key, value in wanted.get("data", {}).items()}
+    new = Desired(Resource(body["kind"], "any"), "any", "", data, rest=wanted.get("rest", {}))
+    assert live.parse(200, managed(body, fields)).is_ours(new) is ours
+    assert not live.parse(200, managed(body, fields, "another")).is_ours(new)
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "names"),
+    [
+        (CONFIG_MAP, {"f:data": {".": {}, "f:LEVEL": {}}}, ("another",)),
+        (CONFIG_MAP, {"f:binaryData": {"f:logo.png": {}}}, ("another",)),
+        (CONFIG_MAP, {"f:data": {".": {}}, "f:metadata": {"f:labels": {"f:team": {}}}}, ()),
+        (QUOTA, {"f:spec": {"f:hard": {"f:pods": {}}}}, ("another",)),
+        (QUOTA, {"f:status": {"f:used": {"f:pods": {}}}, "f:metadata": {"f:labels": {"f:team": {}}}}, ()),
+    ],
+)
+def test_who_writes_an_object_is_who_owns_a_part_of_its_content(
+    body: dict[str, Any], fields: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    assert live.parse(200, managed(body, fields, "another")).managers == names
+
+
+@pytest.mark.parametrize(
+    ("copied", "likeness"),
+    [
+        ({"data": {"LEVEL": "info\n"}, "binaryData": {"logo.png": "iVBORw=="}}, "current"),
+        ({"data": {"LEVEL": "info"}}, "stale"),
+        ({"data": {"LEVEL": 1}}, "unreadable"),
+    ],
+)
+def test_a_copy_of_a_config_map_is_read_as_texts(copied: dict[str, Any], likeness: str) -> None:
+    annotations = {LAST_APPLIED: json.dumps(copied)}
+    body = CONFIG_MAP | {"metadata": CONFIG_MAP["metadata"] | {"annotations": annotations}}
+    assert live.parse(200, body).marks.last_applied == likeness
+
+
+def test_a_copy_of_a_manifest_holds_no_old_value() -> None:
+    annotations = {LAST_APPLIED: json.dumps(QUOTA)}
+    body = QUOTA | {"metadata": QUOTA["metadata"] | {"annotations": annotations}}
+    assert not live.parse(200, body).marks.last_applied

@@ -5,29 +5,41 @@ Names are kept only if they have the form of names: a Secret may hold a password
 
 import base64
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from upsert.core import marks
+from upsert.core import manifests, marks
 from upsert.core.identity import FIELD_MANAGER
 from upsert.core.marks import NO_MARKS, Marks, printable
+from upsert.core.objects import Desired
+from upsert.core.resources import CONFIG_MAPS, SECRETS
 from upsert.core.sensitive import Sensitive
+
+# The places in a document that hold values by key; `stringData` is written alone, and shows only in managedFields.
+_OF_KEYS = ("f:data", "f:binaryData")
+_BLIND = "f:stringData"
+_NOT_OURS = frozenset({"apiVersion", "kind", "metadata", "status"})
+_NOT_THEIRS = frozenset({".", "f:metadata", "f:status"})
 
 
 @dataclass(frozen=True, slots=True)
 class LiveObject:
     """One object.
 
-    `managers` are the field managers that own any of its data, `blind_managers` those that own it as `stringData`, for
-    which the server reports no conflict. `our_keys` are the keys that our apply owns, None if we never applied it.
-    `ownership` is all of ownerReferences and finalizers.
+    `type` is empty where the kind has none. `binary_keys` are the keys that a ConfigMap has in ``binaryData``. `rest`
+    is what an object without data says, all but its kind, name and status; of its metadata, labels and annotations.
+    `managers` are the field managers that own any of its content, `blind_managers` those that own it as `stringData`,
+    for which the server reports no conflict. `our_keys` are the keys, of one without data the paths, that our apply
+    owns, None if we never applied it. `ownership` is all of ownerReferences and finalizers.
     """
 
     uid: str
     resource_version: str
     type: str
     data: Mapping[str, Sensitive[bytes]]
+    binary_keys: frozenset[str] = frozenset()
+    rest: Mapping[str, Any] = field(default_factory=dict, repr=False)
     immutable: bool = False
     is_being_deleted: bool = False
     managers: tuple[str, ...] = ()
@@ -38,13 +50,21 @@ class LiveObject:
     ownership: Sensitive[str] = field(default_factory=lambda: Sensitive("[]"))
     marks: Marks = NO_MARKS
 
-    def is_ours(self, keys: Collection[str]) -> bool:
-        """Return whether our apply owns those of the keys that are there."""
-        return self.our_keys is not None and self.our_keys.issuperset(self.data.keys() & set(keys))
+    def is_ours(self, desired: Desired) -> bool:
+        """Return whether our apply owns what it is to write of all that is there."""
+        there = self.data.keys() & desired.data.keys()
+        there |= manifests.leaves(self.rest).keys() & manifests.leaves(desired.rest).keys()
+        return self.our_keys is not None and self.our_keys.issuperset(there)
 
     def same_content(self, other: "LiveObject") -> bool:
         """Return whether it is the same object with the same type and values."""
-        return (self.uid, self.data, self.type) == (other.uid, other.data, other.type)
+        return (self.uid, self.type, self.data, self.binary_keys, _content(self.rest)) == (
+            other.uid,
+            other.type,
+            other.data,
+            other.binary_keys,
+            _content(other.rest),
+        )
 
     @property
     def other_managers(self) -> tuple[str, ...]:
@@ -64,27 +84,26 @@ def parse(_status: int, document: Mapping[str, Any]) -> LiveObject:
     """Return the object that the API server's JSON describes. Raises `ValueError` if it is none."""
     try:
         metadata = document["metadata"]
-        data = {
-            key: Sensitive(base64.b64decode(value, validate=True))
-            for key, value in (document.get("data") or {}).items()
-        }
         annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
         fields = metadata.get("managedFields") or []
         owners, finalizers = metadata.get("ownerReferences") or [], metadata.get("finalizers") or []
+        data, binary_keys, rest = _values(document, {"labels": labels, "annotations": annotations})
         return LiveObject(
             uid=metadata["uid"],
             resource_version=metadata["resourceVersion"],
-            type=printable(document["type"]),
+            type=printable(document["type"]) if document["kind"] == SECRETS.kind else "",
             data=data,
+            binary_keys=binary_keys,
+            rest=rest,
             immutable=document.get("immutable") is True,
             is_being_deleted=bool(metadata.get("deletionTimestamp")),
-            managers=_managers(fields, "f:data", "f:stringData"),
-            blind_managers=_managers(fields, "f:stringData"),
-            our_keys=_our_keys(fields),
+            managers=_managers(fields, (*_OF_KEYS, _BLIND) if not rest else None),
+            blind_managers=_managers(fields, (_BLIND,)),
+            our_keys=_our_keys(fields, rest),
             owners=tuple(f"{printable(owner['kind'])}/{printable(owner['name'])}" for owner in owners),
             finalizers=tuple(printable(name) for name in finalizers),
             ownership=Sensitive(json.dumps([owners, finalizers], sort_keys=True)),
-            marks=marks.found_in(annotations, labels, data),
+            marks=marks.found_in(annotations, labels, data, document["kind"]),
         )
     except (KeyError, TypeError, AttributeError):
         raise ValueError("not an object with data") from None
@@ -109,24 +128,48 @@ def parse_external_secrets(secret_name: str, _status: int, document: Mapping[str
     return tuple(sorted(found, key=lambda one: one.name))
 
 
-def _managers(managed_fields: list[dict[str, Any]], *places: str) -> tuple[str, ...]:
-    """Return who owns a key there. One whose keys were all taken over still owns the place itself, written ``.``.
+def _values(
+    document: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> tuple[dict[str, Sensitive[bytes]], frozenset[str], Mapping[str, Any]]:
+    """Return the values by key, the keys that are no text, and what an object says that has no keys."""
+    if document["kind"] not in (SECRETS.kind, CONFIG_MAPS.kind):
+        said = {name: value for name, value in document.items() if name not in _NOT_OURS}
+        return {}, frozenset(), said | {"metadata": metadata}
+    data, binary = document.get("data") or {}, document.get("binaryData") or {}
+    if document["kind"] == SECRETS.kind:
+        return {key: _decoded(value) for key, value in data.items()}, frozenset(), {}
+    texts = {key: Sensitive(value.encode(errors="surrogatepass")) for key, value in data.items()}
+    return texts | {key: _decoded(value) for key, value in binary.items()}, frozenset(binary), {}
 
-    An apply of `stringData` owns that and nothing of `data`, though it writes it.
+
+def _decoded(value: str) -> Sensitive[bytes]:
+    return Sensitive(base64.b64decode(value, validate=True))
+
+
+def _content(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an object says without its metadata, where anyone may leave a mark."""
+    return {name: value for name, value in rest.items() if name != "metadata"}
+
+
+def _managers(managed_fields: list[dict[str, Any]], places: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return who owns a key in one of the places, or in any but metadata and status.
+
+    One whose keys were all taken over still owns the place itself, written ``.``. An apply of `stringData` owns that
+    and nothing of `data`, though it writes it.
     """
-    names = {
-        printable(entry["manager"])
-        for entry in managed_fields
-        for place in places
-        if any(key.startswith("f:") for key in entry.get("fieldsV1", {}).get(place, {}))
-    }
-    return tuple(sorted(names))
+    return tuple(sorted({printable(entry["manager"]) for entry in managed_fields if any(_keys(entry, places))}))
 
 
-def _our_keys(managed_fields: list[dict[str, Any]]) -> frozenset[str] | None:
-    """Return the keys that our apply owns. An update under our name is another manager to the server."""
+def _keys(entry: Mapping[str, Any], places: tuple[str, ...] | None) -> Iterator[str]:
+    """Give the keys that an entry of managedFields owns in the places, or in any but metadata and status."""
+    fields = entry.get("fieldsV1", {})
+    for place in (fields.keys() - _NOT_THEIRS) if places is None else places:
+        yield from (key.removeprefix("f:") for key in fields.get(place, {}) if key.startswith("f:"))
+
+
+def _our_keys(managed_fields: list[dict[str, Any]], rest: Mapping[str, Any]) -> frozenset[str] | None:
+    """Return what our apply owns. An update under our name is another manager to the server."""
     for entry in managed_fields:
         if (entry["manager"], entry.get("operation")) == (FIELD_MANAGER, "Apply"):
-            owned = entry.get("fieldsV1", {}).get("f:data", {})
-            return frozenset(key.removeprefix("f:") for key in owned if key.startswith("f:"))
+            return manifests.owned(rest, entry.get("fieldsV1", {})) if rest else frozenset(_keys(entry, _OF_KEYS))
     return None

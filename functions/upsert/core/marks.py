@@ -4,10 +4,12 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from upsert.core.document import LAST_APPLIED
+from upsert.core.resources import CONFIG_MAPS, SECRETS
 from upsert.core.sensitive import Sensitive
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:/ -]{0,126}[A-Za-z0-9])?")
@@ -83,11 +85,16 @@ _TOOLS = (
 )
 
 
-def found_in(annotations: Mapping[str, str], labels: Mapping[str, str], data: Mapping[str, Sensitive[bytes]]) -> Marks:
-    """Return the marks on an object that holds `data`."""
+def found_in(
+    annotations: Mapping[str, str],
+    labels: Mapping[str, str],
+    data: Mapping[str, Sensitive[bytes]],
+    kind: str,
+) -> Marks:
+    """Return the marks on an object of that kind that holds `data`. A copy of what has none holds no old value."""
     helm_release, argo_cd = _helm_release(annotations, labels), _argo_cd(annotations, labels)
     tools = tuple(_tools({**annotations, **labels}, helm_release, argo_cd))
-    copies = _copies(annotations, {key: value.reveal() for key, value in data.items()})
+    copies = _copies(annotations, {key: value.reveal() for key, value in data.items()}, kind)
     return Marks(
         helm_release=helm_release,
         argo_cd=argo_cd,
@@ -137,16 +144,19 @@ def _argo_cd(annotations: Mapping[str, str], labels: Mapping[str, str]) -> str:
     return "perhaps tracked" if _INSTANCE in labels and not _helm_release(annotations, labels) else ""
 
 
-def _copies(annotations: Mapping[str, str], live: Mapping[str, bytes]) -> dict[str, str]:
+def _copies(annotations: Mapping[str, str], live: Mapping[str, bytes], kind: str) -> dict[str, str]:
     """Return the annotations that hold a copy of an object's data, each with what it is like."""
-    found = {printable(name): _likeness(name, text, live) for name, text in sorted(annotations.items())}
+    read = _READ.get(kind)
+    if read is None:
+        return {}
+    found = {printable(name): _likeness(name, text, live, read) for name, text in sorted(annotations.items())}
     return {name: likeness for name, likeness in found.items() if likeness}
 
 
-def _likeness(name: str, text: str, live: Mapping[str, bytes]) -> str:
+def _likeness(name: str, text: str, live: Mapping[str, bytes], read: Callable[[Any], dict[str, bytes]]) -> str:
     is_known = bool(_COPY.fullmatch(name))
     try:
-        copied = _data(_document(text))
+        copied = read(_document(text))
     except (ValueError, AttributeError, TypeError, RecursionError, zlib.error):
         return "unreadable" if is_known else ""
     if is_known or copied.keys() & live.keys():
@@ -168,8 +178,23 @@ def _document(text: str) -> object:
     raise ValueError("neither JSON nor an archive")
 
 
-def _data(document: object) -> dict[str, bytes]:
-    if not isinstance(document, dict):
-        raise TypeError("no object")
-    plain = {key: value.encode() for key, value in (document.get("stringData") or {}).items()}
-    return {key: base64.b64decode(value) for key, value in (document.get("data") or {}).items()} | plain
+def _of_secret(document: Any) -> dict[str, bytes]:
+    return _decoded(document.get("data")) | _encoded(document.get("stringData"))
+
+
+def _of_config_map(document: Any) -> dict[str, bytes]:
+    return _encoded(document.get("data")) | _decoded(document.get("binaryData"))
+
+
+def _encoded(values: Mapping[str, str] | None) -> dict[str, bytes]:
+    return {key: value.encode() for key, value in (values or {}).items()}
+
+
+def _decoded(values: Mapping[str, str] | None) -> dict[str, bytes]:
+    return {key: base64.b64decode(value) for key, value in (values or {}).items()}
+
+
+_READ: Mapping[str, Callable[[Any], dict[str, bytes]]] = {
+    SECRETS.kind: _of_secret,
+    CONFIG_MAPS.kind: _of_config_map,
+}
