@@ -19,6 +19,10 @@ _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard"
 SESSION_NAME = FIELD_MANAGER
 
 _CODE = re.compile(r"[A-Za-z0-9.]{1,80}")
+# What messages say that have no code of their own.
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+_DENIED = re.compile(r"not authorized to perform: ([a-z0-9-]{1,40}:[A-Za-z]{1,60})")
+_KEY = re.compile(r"Access to KMS|ciphertext|KMS key|customer master key")
 _CREDENTIALS = ("AccessKeyId", "SecretAccessKey", "SessionToken")
 
 _NOT_ACCEPTED = "the credentials that the function got are not accepted, or not any more: run it again"
@@ -121,17 +125,28 @@ def _set_up[R](make: Callable[[], R]) -> R:
 def _call(client: Any, operation: str, parameters: Mapping[str, object]) -> Mapping[str, Any]:
     try:
         answer: Mapping[str, Any] = getattr(client, operation)(**parameters)
-    except (ClientError, BotoCoreError) as error:
-        code = _code_of(error)
-        raise AwsError(code, is_about_a_stage="staging label" in str(error), remedy=_REMEDIES.get(code, "")) from None
+    except ClientError as error:
+        given = error.response.get("Error", {})
+        raise as_error(given.get("Code"), given.get("Message")) from None
+    except BotoCoreError as error:
+        raise as_error(type(error).__name__, "") from None
     except Exception as error:  # noqa: BLE001 - botocore breaks over what is no answer of the service, and quotes it
         raise AwsError(f"an unreadable answer ({type(error).__name__})") from None
     return answer
 
 
-def _code_of(error: ClientError | BotoCoreError) -> str:
-    """Return the error's code, such as ``AccessDeniedException``. Its message stays here: it can quote the request."""
-    if isinstance(error, ClientError):
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        return code if _CODE.fullmatch(code) else "an error without a known code"
-    return type(error).__name__
+def as_error(code: object, message: object) -> AwsError:
+    """Return an error of a service, reduced to its code, such as ``AccessDeniedException``, and what it is about.
+
+    Its message stays here: it can quote the request.
+    """
+    known = code if isinstance(code, str) and _CODE.fullmatch(code) else "an error without a known code"
+    text = message if isinstance(message, str) else ""
+    denied = _DENIED.search(text)
+    return AwsError(
+        known,
+        is_about_a_stage="staging label" in text,
+        is_about_a_key=denied[1].startswith("kms:") if denied else bool(_KEY.search(text)),
+        denied=denied[1] if denied else "",
+        remedy=_REMEDIES.get(known, ""),
+    )

@@ -115,16 +115,26 @@ class InternalError(UpsertError):
 class AwsError(Exception):
     """What an AWS API answered instead of what was asked for, reduced to its code.
 
-    `while_assuming` is whether the role for the call could not be assumed; `is_about_a_stage` whether the message
-    speaks of a staging label, which Secrets Manager has no code of its own for. `remedy` is what helps if the fault is
+    `while_assuming` is whether the role for the call could not be assumed. The message is reduced to what services have
+    no code of their own for: `is_about_a_stage` is whether it speaks of a staging label, `is_about_a_key` of a KMS key;
+    `denied` is the action that it says is not allowed, such as ``kms:Decrypt``. `remedy` is what helps if the fault is
     in nothing that the call is about, such as the credentials.
     """
 
     def __init__(
-        self, code: str, *, while_assuming: bool = False, is_about_a_stage: bool = False, remedy: str = ""
+        self,
+        code: str,
+        *,
+        while_assuming: bool = False,
+        is_about_a_stage: bool = False,
+        is_about_a_key: bool = False,
+        denied: str = "",
+        remedy: str = "",
     ) -> None:
         self.code = code
         self.while_assuming = while_assuming
         self.is_about_a_stage = is_about_a_stage
+        self.is_about_a_key = is_about_a_key
+        self.denied = denied
         self.remedy = remedy
         super().__init__(code)

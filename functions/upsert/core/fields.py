@@ -150,7 +150,13 @@ class Fields:
         return value
 
     def texts(
-        self, name: str, form: Grammar, *, may_be_empty: bool = False, most: int | None = None
+        self,
+        name: str,
+        form: Grammar,
+        *,
+        may_be_empty: bool = False,
+        most: int | None = None,
+        is_secret: bool = False,
     ) -> tuple[str, ...]:
         """Return a list of texts of that form, `most` of them at most; none if it is left out."""
         if name not in self.value:
@@ -159,15 +165,16 @@ class Fields:
         if isinstance(value, list) and most is not None and len(value) > most:
             self.wrong(name, f"{shown(value)} is wrong; expected {most} at most")
             return ()
+        quoted = unquoted if is_secret else shown
         if not isinstance(value, list) or not (value or may_be_empty):
-            self.wrong(name, f"{shown(value)} is wrong; expected a list, each of it {form.expected}")
+            self.wrong(name, f"{quoted(value)} is wrong; expected a list, each of it {form.expected}")
             return ()
         found = []
         for index, one in enumerate(value):
             if isinstance(one, str) and form.pattern.fullmatch(one):
                 found.append(one)
             else:
-                self.problems.append(Problem((*self.path, name, index), _no_such_text(shown(one), one, form)))
+                self.problems.append(Problem((*self.path, name, index), _no_such_text(quoted(one), one, form)))
         return tuple(found)
 
     def child(self, name: str, expected: str) -> "Fields":
