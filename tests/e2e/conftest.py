@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import sam
+from tests.support import sam, story
 from tests.support.controlplane import ControlPlane
 from tests.support.fleet import MEMBER_ROLE, OTHER_ACCOUNT, Fleet
 from tests.support.objects import SECRET, entry
@@ -48,7 +48,7 @@ def world() -> Iterator[World]:
     with World() as running:
         for name in NAMESPACES:
             running.control_plane.create_namespace(name)
-        running.deploy(pull_secret(), Schedule="rate(1 minute)")
+        running.deploy(pull_secret(), Schedule="rate(1 minute)", ReadableArns=story.READABLE_ARNS)
         running.set_schedule(enabled=False)
         yield running
 

@@ -17,15 +17,18 @@ _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
 class Eyes:
-    """Read the Secret `name` of each namespace from all sides while the `with` block lasts.
+    """Read the object `name` of each namespace from all sides while the `with` block lasts; `plural` is its resource.
 
     Every namespace must have it before. `reads` counts answers, `absent` those that were 404, `uids` what was seen in
     each namespace, `events` the watch's events by type. Secrets elsewhere do not count.
     """
 
-    def __init__(self, control_plane: ControlPlane, name: str, namespaces: Sequence[str]) -> None:
-        self._paths = [f"{control_plane.endpoint}/api/v1/namespaces/{space}/secrets/{name}" for space in namespaces]
-        self._watch = f"{control_plane.endpoint}/api/v1/secrets?watch=true&fieldSelector=metadata.name%3D{name}"
+    def __init__(
+        self, control_plane: ControlPlane, name: str, namespaces: Sequence[str], *, plural: str = "secrets"
+    ) -> None:
+        root = f"{control_plane.endpoint}/api/v1"
+        self._paths = [f"{root}/namespaces/{space}/{plural}/{name}" for space in namespaces]
+        self._watch = f"{root}/{plural}?watch=true&fieldSelector=metadata.name%3D{name}"
         self._pool = urllib3.PoolManager(
             maxsize=_READERS + 1,
             ssl_context=control_plane.tls_context(),

@@ -51,21 +51,39 @@ def with_objects(objects: bytes, folder: Path) -> Path:
     return folder / template.name
 
 
+def with_objects_of_release(objects: bytes, release: Path, folder: Path) -> Path:
+    """Copy a release to `folder`, put a file of objects into it as its guide says, and return the template there."""
+    shutil.copytree(release, folder, dirs_exist_ok=True)
+    (folder / "my.yaml").write_bytes(objects)
+    # What this process imports is no part of a release.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    _run(["make", "--silent", "objects", "OBJECTS=my.yaml"], {**environment, "PYTHON": sys.executable}, folder)
+    return folder / TEMPLATE.name
+
+
 def put_objects(objects: bytes, *functions: Path) -> None:
     """Put a file of objects into built functions as `make objects` does, without building them."""
     with Workspace() as workspace:
         source = workspace.folder / "objects.yaml"
         source.write_bytes(objects)
-        _run(
-            [sys.executable, "-m", "compiler", str(source), *map(str, functions)],
-            {**os.environ, "PYTHONPATH": str(ROOT / "functions")},
-        )
+        compile_into(source, *functions)
+
+
+def compile_into(source: Path, *functions: Path) -> None:
+    """Put a file of objects, with what lies beside it, into built functions as `make objects` does."""
+    _run(
+        [sys.executable, "-m", "compiler", str(source), *map(str, functions)],
+        {**os.environ, "PYTHONPATH": str(ROOT / "functions")},
+    )
 
 
 def deploy(
     template: Path, *, stack: str, parameters: Mapping[str, str], environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """Deploy a built template and return the stack's outputs; `environment` says to which AWS, and as whom."""
+    """Deploy a built template from its folder and return the stack's outputs.
+
+    `environment` says to which AWS, and as whom.
+    """
     _sam(
         "deploy",
         "--template-file", str(template),
@@ -77,6 +95,7 @@ def deploy(
         "--no-fail-on-empty-changeset",
         "--no-progressbar",
         environment=environment,
+        folder=template.parent,
     )  # fmt: skip
     outputs = _sam("list", "stack-outputs", "--stack-name", stack, "--output", "json", environment=environment)
     return {output["OutputKey"]: output["OutputValue"] for output in json.loads(outputs)}
@@ -87,7 +106,7 @@ def _overrides(parameters: Mapping[str, str]) -> str:
     return " ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
 
 
-def _sam(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
+def _sam(*arguments: str, environment: Mapping[str, str] | None = None, folder: Path = ROOT) -> str:
     # SAM copies sources into the temporary folder; if it is stopped there, the workspace still removes them.
     with Workspace() as workspace:
         return _run(
@@ -100,12 +119,13 @@ def _sam(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
                 # The build runs python3.13, and only the virtual environment is sure to have it.
                 "PATH": f"{BIN}:{os.environ['PATH']}",
             },
+            folder,
         )
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> str:
+def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path = ROOT) -> str:
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
     )
     if done.returncode:
         raise SamFailed(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

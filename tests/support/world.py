@@ -14,12 +14,14 @@ import io
 import json
 import re
 import secrets
+import shutil
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -83,9 +85,28 @@ class Invocation:
     run: Run
 
 
+class Trail:
+    """Calls of some operations of AWS since this was made, as the local AWS recorded them: the last 50 of each."""
+
+    def __init__(self, cloudtrail: Any, operations: Sequence[str]) -> None:
+        self._cloudtrail = cloudtrail
+        self._operations = tuple(operations)
+        self._known = {name: self._ids(name) for name in operations}
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each of them was called; one that never was is left out."""
+        found = {name: len(self._ids(name) - self._known[name]) for name in self._operations}
+        return {name: count for name, count in found.items() if count}
+
+    def _ids(self, name: str) -> set[str]:
+        wanted = [{"AttributeKey": "EventName", "AttributeValue": name}]
+        return {event["EventId"] for event in self._cloudtrail.lookup_events(LookupAttributes=wanted)["Events"]}
+
+
 class World:
     """Everything running, nothing deployed, while the `with` block lasts; `deploy` brings the stack."""
 
+    folder: Path
     control_plane: ControlPlane
     aws: MiniStack
     ecr: EcrStandin
@@ -94,14 +115,15 @@ class World:
     log_group: str
     outputs: dict[str, str]
 
-    def __init__(self, *, step: Step = nullcontext) -> None:
-        """Prepare the world; `step` shows progress."""
+    def __init__(self, *, step: Step = nullcontext, release: Path | None = None) -> None:
+        """Prepare the world; `step` shows progress, and what is deployed is `release` in place of what is built."""
         self._step = step
+        self._release = release
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         try:
-            self._folder = self._stack.enter_context(Workspace()).folder
+            self.folder = self._stack.enter_context(Workspace()).folder
             self._start()
         except BaseException:
             self._stack.close()
@@ -126,9 +148,8 @@ class World:
 
         Maps its role to the group, as the access entry does on AWS.
         """
-        with self._step("sam build"):
-            template = sam.with_objects(written(*objects, clusters=clusters), self._folder / "build")
-            self._code = template.parent / "RefreshFunction"
+        with self._step("sam build" if self._release is None else f"the release in {self._release}"):
+            template, self._code = self._built(written(*objects, clusters=clusters))
             self._compiled = (self._code / COMPILED).read_bytes()
         with self._step("sam deploy onto the local AWS"):
             settings = {
@@ -150,11 +171,23 @@ class World:
     @contextmanager
     def objects(self, *objects: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ()) -> Iterator[None]:
         """Deploy another file of objects with the same code while the block lasts, as who may deploy can."""
-        folder = self._folder / "objects"
+        source = self.folder / "objects.yaml"
+        source.write_bytes(written(*objects, clusters=clusters))
+        with self.file(source):
+            yield
+
+    @contextmanager
+    def file(self, source: Path) -> Iterator[None]:
+        """Deploy the file of objects at that path, with what lies beside it, while the block lasts."""
+        folder = self.folder / "objects"
         folder.mkdir(exist_ok=True)
-        sam.put_objects(written(*objects, clusters=clusters), folder)
+        sam.compile_into(source, folder)
         with self.compiled((folder / COMPILED).read_bytes()):
             yield
+
+    def trail(self, *operations: str) -> "Trail":
+        """Return a window on the calls of these operations of AWS, from now on."""
+        return Trail(self.aws.client("cloudtrail"), operations)
 
     @contextmanager
     def compiled(self, content: bytes) -> Iterator[None]:
@@ -267,6 +300,16 @@ class World:
                 raise TimeoutError(f"the function was not run within {timeout:.0f} s")
             time.sleep(0.5)
 
+    def _built(self, objects: bytes) -> tuple[Path, Path]:
+        """Return the template to deploy, and the folder of the function's code."""
+        folder = self.folder / "build"
+        if self._release is None:
+            template = sam.with_objects(objects, folder)
+            return template, folder / "RefreshFunction"
+        template = sam.with_objects_of_release(objects, self._release, folder)
+        shutil.unpack_archive(folder / "RefreshFunction.zip", self.folder / "code")
+        return template, self.folder / "code"
+
     def _replace_policy(self, arn: str, document: Mapping[str, Any]) -> None:
         iam = self.aws.client("iam")
         before = iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
@@ -296,7 +339,7 @@ class World:
     def _start(self) -> None:
         with self._step("local AWS, with IAM enforced"):
             self.ecr = self._stack.enter_context(EcrStandin())
-            environment = {"AWS_ENDPOINT_URL_ECR": self.ecr.url}
+            environment = {"AWS_ENDPOINT_URL_ECR": self.ecr.url, "CLOUDTRAIL_RECORDING": "1"}
             self.aws = self._stack.enter_context(MiniStack(environment=environment))
             self.ecr.upstream = self.aws.url
         with self._step("Kubernetes control plane"):
