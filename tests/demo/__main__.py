@@ -1,7 +1,7 @@
 """`make demo`: deploy the real stack locally, let it refresh 25 namespaces, and prove what happened.
 
 Exit status 0 means that every namespace ended as it should, 1 that one did not, 2 that the demo could not be played.
-With KEEP=1 everything is left running until Ctrl-C.
+With KEEP=1 everything is left running until Ctrl-C. FROM=dist deploys a release (`make release`) in place of this tree.
 """
 
 import json
@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from tests.demo import cast
+from tests.demo import cast, objects_act
 from tests.demo.evidence import gather, scheduled
 from tests.demo.readers import Readers, look
 from tests.demo.screen import Detail, Screen
@@ -26,6 +26,7 @@ from tests.support.controlplane import KubectlFailed
 from tests.support.objects import SECRET, entry
 from tests.support.processes import ChildFailed
 from tests.support.sam import SamFailed
+from tests.support.story import READABLE_ARNS
 from tests.support.world import World
 
 EMERGENCY = Path(__file__).parents[2] / "events" / "emergency.json"
@@ -40,7 +41,8 @@ def main() -> int:
     screen = Screen()
     screen.head("EKS Upsert: the pull Secret, kept fresh by a deployed function on a real Kubernetes API server")
     try:
-        with World(step=screen.step) as world:
+        release = Path(named).resolve() if (named := os.environ.get("FROM")) else None
+        with World(step=screen.step, release=release) as world:
             return play(world, screen, keep=os.environ.get("KEEP") == "1")
     except KeyboardInterrupt:
         screen.line("Stopped. Everything that was started is gone.")
@@ -56,7 +58,7 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
     names = [part.namespace for part in parts]
     with screen.step(f"{len(parts)} namespaces, in every state that a Secret is found in"):
         cast.prepare(world.control_plane, parts)
-    world.deploy(entry(exclude=list(cast.EXCLUDE)), Schedule="rate(1 minute)")
+    world.deploy(entry(exclude=list(cast.EXCLUDE)), Schedule="rate(1 minute)", ReadableArns=READABLE_ARNS)
 
     screen.head("Refreshing, while readers GET every Secret all the time")
     before = _look_at(world, names)
@@ -73,12 +75,18 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
     evidence = gather(world, parts, before=before, after=after, readers=readers, audit=audit, by_hand=by_hand)
     verdict = judge(evidence)
     _show(screen, evidence)
+    world.set_schedule(enabled=False)
+    objects = objects_act.play(world, screen)
     if keep:
+        world.set_schedule(enabled=True)
         _tell_how_to_play(world, screen)
     screen.verdict(verdict, evidence)
+    for problem in objects.problems():
+        screen.line(f"  ✗ {problem}", "bold red")
+    screen.line(objects.line, "bold")
     if keep:
         _wait_for_interrupt()
-    return 1 if verdict.problems else 0
+    return 1 if verdict.problems or [*objects.problems()] else 0
 
 
 def _look_at(world: World, names: Sequence[str]) -> dict[str, Sight | None]:

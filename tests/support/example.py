@@ -30,6 +30,13 @@ def titles() -> list[str]:
     return [_title(yaml.safe_load(files()[one["manifest"]["file"]]) if "manifest" in one else one) for one in named]
 
 
+def kinds() -> set[tuple[str, str]]:
+    """Return the kinds of its objects, each with what sort of Secret it is if it is one."""
+    named = yaml.safe_load(objects())["objects"]
+    told = [yaml.safe_load(files()[one["manifest"]["file"]]) if "manifest" in one else one for one in named]
+    return {(one.get("kind", "Secret"), one.get("type", "")) for one in told}
+
+
 def write(folder: Path) -> Path:
     """Write them into a folder and return the path of the file of objects there."""
     for path, content in files().items():
