@@ -1,6 +1,7 @@
 """What the kinds share whose parts are the keys of their data, each with one value."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from upsert.core import verdicts
 from upsert.core.fields import Fields, shown
@@ -15,8 +16,8 @@ FIELDS = ("data", "data_from")
 # https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size
 _MOST_BYTES = 1024 * 1024
 
-# Raises `BadMaterial` if the values make no object of the kind.
-type ValueCheck = Callable[[Data], None]
+# Gives when the values stop being useful, if they tell. Raises `BadMaterial` if they make no object of the kind.
+type ValueCheck = Callable[[Data], datetime | None]
 
 
 def _any_values(_: Data) -> None:
@@ -47,8 +48,7 @@ def secret(
 
     def build(wanted: Object, materials: Mapping[str, Material]) -> Desired:
         data = values(materials)
-        check(data)
-        return Desired(SECRETS, wanted.name, kind_type, data)
+        return Desired(SECRETS, wanted.name, kind_type, data, expires_at=check(data))
 
     return Kind(word, SECRETS, kind_type, FIELDS, read, build, verdicts.of_keys)
 
