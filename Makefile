@@ -26,7 +26,7 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
 .PHONY: demo
-demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running)
+demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running, FROM=dist takes a release)
 	$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo
 
 .PHONY: demo-adopt
