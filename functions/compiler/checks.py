@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from compiler import manifests
 from upsert import kinds, sources
 from upsert.core import namespaces
 from upsert.core.fields import Fields, Grammar, Problem, grammar, shown
 from upsert.core.grammars import (
     CLUSTER,
     CLUSTER_GLOB,
+    FILE,
     FULL_TYPE,
     NAMESPACE_GLOB,
     OBJECT,
@@ -18,10 +20,11 @@ from upsert.core.grammars import (
     SELECTOR,
     SERVICE_ACCOUNT,
 )
-from upsert.core.objects import Object, OnConflict, Scope, Target
-from upsert.core.resources import SECRETS
-from upsert.kinds.kind import Kind, PartReader
-from upsert.sources.source import Folder
+from upsert.core.objects import Object, OnConflict, Part, Ref, Scope, Target
+from upsert.core.resources import MANIFESTS, SECRETS
+from upsert.kinds.kind import Kind
+from upsert.kinds.manifest import PLACE
+from upsert.sources.source import Folder, NoFile
 
 VERSION = 1
 MOST_OBJECTS = 1000
@@ -30,6 +33,9 @@ FILE_FIELDS = ("version", "clusters", "objects")
 CLUSTER_FIELDS = ("name", "region", "role_arn")
 OBJECT_FIELDS = ("kind", "type", "name", "namespaces", "service_accounts", "on_conflict", "clusters", "write")
 SCOPE_FIELDS = ("include", "exclude", "selector")
+# Of these, what a manifest says, and what is left to say about it.
+SAID_FIELDS = ("kind", "type", "name")
+MANIFEST_FIELDS = (PLACE, "namespaces", "on_conflict", "clusters", "write")
 
 _SECRET, _GENERIC = "Secret", "generic"
 # Only what a kubelet pulls with can stand in a ServiceAccount's imagePullSecrets.
@@ -55,7 +61,7 @@ def check(value: object, problems: list[Problem], folder: Folder) -> ObjectsFile
     fields.closed(FILE_FIELDS)
     _check_version(fields)
     clusters = _clusters(fields)
-    return ObjectsFile(clusters, _objects(fields, clusters, sources.Reader(folder)))
+    return ObjectsFile(clusters, _objects(fields, clusters, folder))
 
 
 def _check_version(fields: Fields) -> None:
@@ -81,37 +87,71 @@ def _clusters(fields: Fields) -> tuple[Target, ...]:
     return tuple(found.values())
 
 
-def _objects(fields: Fields, clusters: Sequence[Target], reader: PartReader) -> tuple[Object, ...]:
+def _objects(fields: Fields, clusters: Sequence[Target], folder: Folder) -> tuple[Object, ...]:
     given = fields.value.get("objects")
     if isinstance(given, list) and len(given) > MOST_OBJECTS:
         fields.wrong("objects", f"a list of {len(given)} is wrong; expected at most {MOST_OBJECTS}")
         return ()
     entries = fields.children("objects", "objects, each with a name and namespaces")
-    return tuple(_object(at, clusters, reader) for at in entries)
+    return tuple(_object(at, clusters, folder) for at in entries)
 
 
-def _object(at: Fields, clusters: Sequence[Target], reader: PartReader) -> Object:
+def _object(at: Fields, clusters: Sequence[Target], folder: Folder) -> Object:
+    one = _of_manifest(at, folder) if PLACE in at else _of_parts(at, folder)
+    return replace(
+        one,
+        scope=_scope(at),
+        on_conflict=OnConflict(at.text("on_conflict", _one_of(tuple(OnConflict)), default=OnConflict.REFUSE)),
+        clusters=_cluster_globs(at, clusters),
+        is_written=at.text("write", _WRITE, default="always") == "always",
+    )
+
+
+def _of_parts(at: Fields, folder: Folder) -> Object:
     kind = _kind(at)
     rows = (kind,) if kind else kinds.TABLE.values()
     at.closed(tuple(dict.fromkeys((*OBJECT_FIELDS, *(name for row in rows for name in row.own_fields)))))
     return Object(
         name=at.text("name", OBJECT),
         type=kind.word if kind and kind.resource == SECRETS else "",
-        parts=tuple(kind.parts(at, reader)) if kind else (),
-        scope=_scope(at),
+        parts=tuple(kind.parts(at, sources.Reader(folder))) if kind else (),
         kind=kind.resource.kind if kind else "",
-        on_conflict=OnConflict(at.text("on_conflict", _one_of(tuple(OnConflict)), default=OnConflict.REFUSE)),
         service_accounts=_service_accounts(at, kind),
-        clusters=_cluster_globs(at, clusters),
-        is_written=at.text("write", _WRITE, default="always") == "always",
     )
+
+
+def _of_manifest(at: Fields, folder: Folder) -> Object:
+    for name in filter(at.__contains__, SAID_FIELDS):
+        at.wrong(name, "is said by the manifest; expected none here")
+    left = {name: value for name, value in at.value.items() if name not in SAID_FIELDS}
+    Fields(left, at.path, at.problems).closed(MANIFEST_FIELDS)
+    found = _manifest(at.child(PLACE, "a file, such as {file: baseline/quota.yaml}"), folder)
+    if found is None:
+        return Object("", "", (), kind="")
+    return Object(found.name, "", (Part(PLACE, Ref("value", (("text", found.rest),))),), kind=found.kind)
+
+
+def _manifest(fields: Fields, folder: Folder) -> manifests.Manifest | None:
+    fields.closed(("file",))
+    path = fields.text("file", FILE)
+    if not path:
+        return None
+    try:
+        found, faults = manifests.read(folder.read(path))
+    except NoFile as wrong:
+        fields.wrong("file", str(wrong))
+        return None
+    for fault in faults:
+        fields.wrong("file", f"{path}:{fault.line}: {fault.text}")
+    return found
 
 
 def _kind(at: Fields) -> Kind | None:
     """Return the row of the table that the object names, or None if it is not to be known."""
     rows = kinds.TABLE.values()
-    known = tuple(dict.fromkeys(row.resource.kind for row in rows))
-    kind = at.text("kind", _one_of(known), default=_SECRET)
+    known = tuple(dict.fromkeys(row.resource.kind for row in rows if row.resource not in MANIFESTS))
+    expected = f"{' or '.join(known)}, or in its place a manifest, such as {{file: baseline/quota.yaml}}"
+    kind = at.text("kind", grammar("|".join(known), expected), default=_SECRET)
     if at.value.get("kind", kind) != kind:
         return None
     if kind != _SECRET:

@@ -1,9 +1,4 @@
-"""Reads YAML into plain values and remembers the line of each.
-
-A text stays a text: YAML 1.1 would make true of ``on``, a date of 2024-01-01 and an octal number of an account id. What
-editors take for a number, true, false or null, by the core schema of YAML 1.2, is that here too, and no text.
-https://yaml.org/spec/1.2.2/#103-core-schema
-"""
+"""Reads YAML into plain values and remembers the line of each."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,19 +6,12 @@ from typing import Any
 
 import yaml
 
+from compiler.dialects import OBJECTS, Dialect
 from upsert.core.fields import Path, spelled
 
 MOST_BYTES = 1024 * 1024
 # With what aliases stand for. A file of a thousand objects has about twenty thousand.
 MOST_VALUES = 100_000
-
-_NULLS = ("", "~", "null", "Null", "NULL")
-_FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(
-    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+"
-    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +28,6 @@ class Unreadable(Exception):
     def __init__(self, line: int, text: str) -> None:
         self.fault = Fault(line, text)
         super().__init__(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number that is not written as a plain integer, kept as it is written."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 @dataclass(slots=True)
@@ -75,8 +53,11 @@ class Loaded:
         return any(path[:length] in self.spoilt for length in range(len(path) + 1))
 
 
-def load(text: bytes) -> Loaded:
-    """Return what the one YAML document in `text` holds. Raises `Unreadable`."""
+def load(text: bytes, dialect: Dialect = OBJECTS) -> Loaded:
+    """Return what the one YAML document in `text` holds, a file of objects unless told otherwise.
+
+    Raises `Unreadable`.
+    """
     if len(text) > MOST_BYTES:
         raise Unreadable(1, f"the file has more than {MOST_BYTES} bytes; expected at most that many")
     try:
@@ -88,8 +69,8 @@ def load(text: bytes) -> Loaded:
     try:
         root = yaml.compose(characters, Loader=_Loader)
         if root is None or (isinstance(root, yaml.ScalarNode) and root.tag == _PLAIN and not root.value):
-            raise Unreadable(1, "the file is empty; expected version: 1 and objects")
-        reader = _Reader()
+            raise Unreadable(1, f"the file is empty; expected {dialect.expected}")
+        reader = _Reader(dialect)
         reader.loaded.value = reader.value(root, ())
     except yaml.reader.ReaderError as error:
         line = characters.count("\n", 0, error.position) + 1
@@ -98,7 +79,7 @@ def load(text: bytes) -> Loaded:
         mark = error.problem_mark or error.context_mark
         raise Unreadable(mark.line + 1 if mark else 1, _why(error.problem or "")) from None
     except RecursionError:
-        raise Unreadable(1, "values are nested too deep; expected an object of version and objects") from None
+        raise Unreadable(1, f"values are nested too deep; expected {dialect.expected}") from None
     return reader.loaded
 
 
@@ -131,8 +112,9 @@ def _too_many(line: int) -> Unreadable:
 class _Reader:
     """Makes plain values of nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
         self.loaded = Loaded()
+        self._dialect = dialect
         self._within: list[int] = []
         self._count = 0
 
@@ -165,7 +147,14 @@ class _Reader:
             case yaml.MappingNode():
                 return self._mapping(node, path)
             case _:
-                return _scalar(node.value) if node.tag == _PLAIN else node.value
+                return self._plain(node.value, path) if node.tag == _PLAIN else node.value
+
+    def _plain(self, text: str, path: Path) -> Any:
+        try:
+            return self._dialect.means(text)
+        except ValueError as error:
+            self._spoil(path, self.loaded.lines[path], str(error))
+            return None
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -178,6 +167,8 @@ class _Reader:
             elif key.value in found:
                 at = (*path, key.value)
                 self._note(at, line, f"is there twice, first in line {self.loaded.lines[at]}; expected once")
+            elif key.tag == _PLAIN and (why := self._dialect.why_no_name(key.value)):
+                self._spoil(path, line, why)
             else:
                 found[key.value] = self.value(value, (*path, key.value), line)
         return found
@@ -188,16 +179,6 @@ class _Reader:
 
     def _note(self, path: Path, line: int, text: str) -> None:
         self.loaded.faults.append(Fault(line, f"{spelled(path)}: {text}" if path else text))
-
-
-def _scalar(text: str) -> Any:
-    if text in _NULLS:
-        return None
-    if text in _FLAGS:
-        return _FLAGS[text]
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    return Number(text) if _NUMBER.fullmatch(text) else text
 
 
 # What PyYAML says, and what it means to whoever wrote the file.

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from upsert.core.resources import WRITTEN
+
 # A batch is at most 1 MB as it comes, and compresses about tenfold. More is not unpacked.
 _LONGEST_BATCH = 64 * 1024 * 1024
 _GZIP = 31  # the window size that tells zlib to expect gzip's header
@@ -28,9 +30,8 @@ _CREATED = 201
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
-
-# What objects are written as, in the words of audit events, by what records call them.
-_WRITTEN = {"secrets": "secret", "configmaps": "configmap"}
+# What records call the resources that are written, by API group and plural: other groups have NetworkPolicies, too.
+_WRITTEN = {(resource.group, resource.plural): resource.kind.lower() for resource in WRITTEN}
 
 
 class NotABatch(Exception):
@@ -93,7 +94,7 @@ def _gap_after(event: dict[str, Any]) -> Gap | None:
     if event.get("stage") != "ResponseComplete" or not _succeeded(event):
         return None
     target = _mapping(event, "objectRef")
-    kind = _WRITTEN.get(str(target.get("resource")), "")
+    kind = _WRITTEN.get((str(target.get("apiGroup", "")), str(target.get("resource"))), "")
     match event.get("verb"), target.get("resource"), target.get("subresource"):
         case "create" | "patch", "namespaces", None if event["verb"] == "create" or _code(event) == _CREATED:
             # Server-side apply, as Flux and Argo CD use it, creates by a patch.

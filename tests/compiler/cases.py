@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 
 from upsert import kinds, sources
 from upsert.core.grammars import FULL_TYPE
+from upsert.core.resources import MANIFESTS
 
 # What a type, a kind and a source may be, as errors say it: a new row of a table changes no case here.
 _WORDS = " or ".join(row.word for row in kinds.TABLE.values() if row.resource.kind == "Secret")
 KINDS = f"{_WORDS}, or {FULL_TYPE.expected}"
-RESOURCES = " or ".join(dict.fromkeys(row.resource.kind for row in kinds.TABLE.values()))
+_RESOURCES = " or ".join(
+    dict.fromkeys(row.resource.kind for row in kinds.TABLE.values() if row.resource not in MANIFESTS)
+)
+RESOURCES = f"{_RESOURCES}, or in its place a manifest, such as {{file: baseline/quota.yaml}}"
 LOGINS = ", ".join(row.word for row in sources.TABLE.values() if row.gives_login)
 VALUES = ", ".join(row.word for row in sources.TABLE.values() if row.form and not row.gives_login and not row.is_plain)
 
@@ -159,7 +163,7 @@ UNREADABLE = {
     "an unknown tag handle": Bad(
         "version: !hunter2!x 1\n", ["1: no YAML: found undefined tag handle …; expected YAML"]
     ),
-    "nested too deep": Bad("[" * 5000, ["1: values are nested too deep; expected an object of version and objects"]),
+    "nested too deep": Bad("[" * 5000, ["1: values are nested too deep; expected version: 1 and objects"]),
     "an alias for what it is in": Bad(
         "version: 1\nobjects: &all\n  - *all\n",
         ["2: objects[0]: an alias for what it is in; expected an alias for something else"],

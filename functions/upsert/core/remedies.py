@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 from upsert.core.answers import Answer
 from upsert.core.identity import FIELD_MANAGER, Identity
+from upsert.core.resources import WRITTEN
+
+# By the first part of a title.
+_NOUNS = {resource.kind.lower(): resource.kind for resource in WRITTEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,8 @@ def _without_answer(asked: Asked, trouble: str) -> tuple[str, str]:
 
 
 def noun(asked: Asked) -> str:
-    """Return what people call it: a Secret, a ConfigMap."""
-    return {"secret": "Secret", "configmap": "ConfigMap"}.get(asked.title.partition("/")[0], "object")
+    """Return what people call it: a Secret, a ConfigMap, a ResourceQuota."""
+    return _NOUNS.get(asked.title.partition("/")[0], "object")
 
 
 def _state(asked: Asked) -> str:

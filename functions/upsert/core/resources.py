@@ -37,6 +37,14 @@ NAMESPACES = Resource("Namespace", "namespaces")
 SECRETS = Resource("Secret", "secrets")
 CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 SERVICE_ACCOUNTS = Resource("ServiceAccount", "serviceaccounts")
+RESOURCE_QUOTAS = Resource("ResourceQuota", "resourcequotas")
+LIMIT_RANGES = Resource("LimitRange", "limitranges")
+NETWORK_POLICIES = Resource("NetworkPolicy", "networkpolicies", "networking.k8s.io")
+DISRUPTION_BUDGETS = Resource("PodDisruptionBudget", "poddisruptionbudgets", "policy")
+
+# What a manifest may be of, and all that can be written.
+MANIFESTS = (RESOURCE_QUOTAS, LIMIT_RANGES, NETWORK_POLICIES, DISRUPTION_BUDGETS)
+WRITTEN = (SECRETS, CONFIG_MAPS, *MANIFESTS)
 
 
 def external_secrets(version: str) -> Resource:

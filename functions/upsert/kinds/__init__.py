@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from upsert.core.objects import Desired, Material, Object
-from upsert.kinds import basic_auth, config_map, docker_registry, generic, ssh_auth, tls
+from upsert.kinds import basic_auth, config_map, docker_registry, generic, manifest, ssh_auth, tls
 from upsert.kinds.kind import Kind
 
 # By the word that the file of objects has for a kind: the `type` of a Secret, else the `kind`.
 TABLE: dict[str, Kind] = {
     kind.word: kind
-    for kind in (docker_registry.KIND, generic.KIND, tls.KIND, basic_auth.KIND, ssh_auth.KIND, config_map.KIND)
+    for kind in (
+        *(docker_registry.KIND, generic.KIND, tls.KIND, basic_auth.KIND, ssh_auth.KIND),
+        *(config_map.KIND, *manifest.KINDS),
+    )
 }
 
 _SECRET = "Secret"  # noqa: S105 - the name of a kind
