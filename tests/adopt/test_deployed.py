@@ -1,26 +1,20 @@
-"""The migration on the deployed stack: the shipped template with its IAM enforced, and the shipped ClusterRoles."""
+"""The migration on the deployed stack: the shipped template with its IAM enforced, and the roles of `make rbac`."""
 
-from tests.demo_adopt.story import judge, play
+import re
+from pathlib import Path
+
+from tests.demo_adopt.story import play
+from tests.demo_adopt.verdict import judge
 from tests.support.world import World
 
 
-def test_a_migration_ends_as_it_should_on_the_deployed_stack() -> None:
-    refusals: list[str] = []
+def test_a_migration_ends_as_it_should_on_the_deployed_stack(tmp_path: Path) -> None:
     with World() as world:
-        story = play(world, lambda title, lines: refusals.extend(lines if title.startswith("5.") else ()))
-    problems, proof = judge(story)
-    assert problems == []
-    assert proof == (
-        "proof: namespaces=9 adopted=6 identical=6/6 uid_stable=6/6 refused=2 untouched=2/2 rotated=7/7 values_said=0"
-    )
-    # ExternalSecrets are asked for by every worker until one hears that it may not: how often depends on how they meet.
-    assert {request: times for request, times in story.requests.items() if request[1] != "externalsecrets"} == {
-        ("get", "secrets"): 40,
-        ("list", "namespaces"): 6,
-        # Six Secrets, and kubectl's annotation from one of them.
-        ("patch", "secrets"): 7,
-    }
-    (refusal,) = refusals
-    assert refusal.startswith(
-        "2 of 9 objects were not adopted: team-immutable/secret/aws-ecr-token: not adoptable: immutable; team-newline"
+        story = play(world, lambda _title, _lines: None, tmp_path)
+    verdict = judge(story)
+    assert verdict.problems == ()
+    assert re.fullmatch(
+        r"proof: applications=9 keys=40 causes_found=(\d+)/\1 adopted=9 identical=9/9 uid_stable=9/9 rotated=1 "
+        r"given_back=1 absent=0 values_said=0",
+        verdict.proof,
     )

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tests.demo.screen import Screen
-from tests.demo_adopt.cast import CAST
-from tests.demo_adopt.story import judge, play
+from tests.demo_adopt.cast import cast
+from tests.demo_adopt.story import play
+from tests.demo_adopt.verdict import judge
 from tests.support.controlplane import KubectlFailed
-from tests.support.processes import ChildFailed
+from tests.support.processes import ChildFailed, Workspace
 from tests.support.sam import SamFailed
 from tests.support.world import World
 
@@ -24,31 +25,31 @@ def main() -> int:
         for line in lines:
             screen.line(f"  {line}", _style(line))
 
-    screen.head("Taking over Secrets that something else wrote: check, then adopt, on a real API server")
-    for part in CAST:
-        screen.line(f"  {part.namespace:<20} {part.state}")
+    screen.head("Nine applications whose Secrets were made by hand: check, import, adopt, rotate, give back")
+    for one in cast():
+        screen.line(f"  {one.namespace:<16} {len(one.live)} keys, {one.made}")
     screen.line()
     try:
-        with World(step=screen.step) as world:
-            story = play(world, tell)
+        with World(step=screen.step) as world, Workspace() as workspace:
+            story = play(world, tell, workspace.folder)
     except KeyboardInterrupt:
         screen.line("Stopped. Everything that was started is gone.")
         return 128 + signal.SIGINT
-    except (ChildFailed, KubectlFailed, SamFailed) as error:
+    except (ChildFailed, KubectlFailed, SamFailed, TimeoutError) as error:
         screen.line(f"The demo could not be played to its end. {error}", "bold red")
         return 2
-    problems, proof = judge(story)
+    verdict = judge(story)
     screen.head("Requests of the adopter, as the API server's audit log has them")
     screen.requests(story.requests)
     screen.head("Verdict")
-    for problem in problems:
+    for problem in verdict.problems:
         screen.line(f"  ✗ {problem}", "bold red")
-    if not problems:
+    if not verdict.problems:
         screen.line(
-            "  ✓ Adopted byte for byte, refused untouched, rotated by the next refresh, no value said.", "green"
+            "  ✓ Every cause found, adopted byte for byte, rotated at its source, given back, no value said.", "green"
         )
-    screen.line(proof, "bold")
-    return 1 if problems else 0
+    screen.line(verdict.proof, "bold")
+    return 1 if verdict.problems else 0
 
 
 def _style(line: str) -> str:

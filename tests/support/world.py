@@ -317,18 +317,16 @@ class World:
         iam.delete_policy_version(PolicyArn=arn, VersionId=before)
 
     def _update_code(self, compiled: bytes) -> None:
-        """Give the deployed function the code that it has, and another compiled file beside it."""
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w") as target:
-            for path in self._code.rglob("*"):
-                if path.is_file():
-                    content = compiled if path.name == COMPILED else path.read_bytes()
-                    target.writestr(str(path.relative_to(self._code)), content)
+        """Give the deployed functions the code that they have, and another compiled file beside it."""
         client = self.aws.client("lambda")
-        client.update_function_code(FunctionName=self.function, ZipFile=archive.getvalue())
-        client.get_waiter("function_updated_v2").wait(
-            FunctionName=self.function, WaiterConfig={"Delay": 0.1, "MaxAttempts": 100}
-        )
+        adopter = self.outputs.get("AdoptFunctionName")
+        for function, code in ((self.function, self._code), (adopter, self._code.parent / "AdoptFunction")):
+            if function is None:
+                continue
+            client.update_function_code(FunctionName=function, ZipFile=_archive(code, compiled))
+            client.get_waiter("function_updated_v2").wait(
+                FunctionName=function, WaiterConfig={"Delay": 0.1, "MaxAttempts": 100}
+            )
         self._compiled = compiled
 
     def _create_access_entry(self, groups: Sequence[str]) -> None:
@@ -367,6 +365,17 @@ class World:
             del cluster["_port"]  # from which the emulator would make the endpoint again
 
         self.aws.edit_state("eks", point_at_control_plane)
+
+
+def _archive(code: Path, compiled: bytes) -> bytes:
+    """Return the archive of a function's folder, with other bytes in place of the compiled file."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as target:
+        for path in code.rglob("*"):
+            if path.is_file():
+                content = compiled if path.name == COMPILED else path.read_bytes()
+                target.writestr(str(path.relative_to(code)), content)
+    return archive.getvalue()
 
 
 def _run(events: Sequence[Mapping[str, Any]]) -> Run | None:
