@@ -4,32 +4,59 @@ import json
 import re
 
 from upsert.core import docker_config
+from upsert.core.causes import CAUSES, JSON_LAYOUT, Cause, Pair
 from upsert.core.docker_config import NotADockerConfig
 
 _STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 
 def of_values(live: bytes, new: bytes) -> tuple[str, ...]:
-    """Return the names of the differences that make `live` and `new` unequal, or none if there is more to it."""
-    notes = []
-    if live.count(b"\r\n") != new.count(b"\r\n"):
-        notes.append("CRLF")
-        live, new = live.replace(b"\r\n", b"\n"), new.replace(b"\r\n", b"\n")
-    for name, strip in _ENDS:
-        if live == new:
-            break
-        if strip(live) == strip(new):
-            notes.append(name)
-            live = new
-    return tuple(notes) if live == new else ()
+    """Return by what `live` and `new` differ, if that is the whole difference; none if there is more to it.
+
+    These are the fewest causes, three at most, that explain it together. Whatever a cause adds is in the longer value;
+    a name says in which one where that is not so.
+    """
+    found = _explained(live, new) if live != new else ()
+    longer = "live" if len(live) > len(new) else "new" if len(new) > len(live) else ""
+    is_plain = all(carrier in ("", longer) for _, carrier in found)
+    return tuple(name if is_plain or not carrier else f"{name} in {carrier}" for name, carrier in found)
 
 
-_ENDS = (
-    ("trailing newline", lambda value: value.rstrip(b"\n")),
-    ("trailing white space", bytes.rstrip),
-    ("leading white space", bytes.lstrip),
-    ("leading and trailing white space", bytes.strip),
-)
+# A cause with the side that carries it, ``live`` or ``new``, or neither.
+type _Found = tuple[tuple[str, str], ...]
+
+_MOST_CAUSES = 3
+# A text in which much could be undone is looked at no more often than this.
+_MOST_LOOKS = 64
+
+
+def _explained(live: bytes, new: bytes) -> _Found:
+    """Return the fewest causes without which the two values are equal."""
+    seen: set[Pair] = {(live, new)}
+    level: list[tuple[Pair, _Found]] = [((live, new), ())]
+    for _ in range(_MOST_CAUSES):
+        following: list[tuple[Pair, _Found]] = []
+        for pair, found in level:
+            for cause, undone in ((one, undone) for one in CAUSES for undone in one.undo(*pair)):
+                if undone in seen or len(seen) > _MOST_LOOKS:
+                    continue
+                seen.add(undone)
+                also = (*found, (cause.name, _carrier(cause, pair, undone)))
+                if undone[0] == undone[1]:
+                    return also
+                following.append((undone, also))
+        level = following
+    return ()
+
+
+def _carrier(cause: Cause, before: Pair, after: Pair) -> str:
+    """Return which of the two had the cause in it: the one that is another without it, or the one that lost more."""
+    if not cause.has_carrier:
+        return ""
+    if (before[0] == after[0]) != (before[1] == after[1]):
+        return "new" if before[0] == after[0] else "live"
+    lost_live, lost_new = (len(one) - len(other) for one, other in zip(before, after, strict=True))
+    return "live" if lost_live > lost_new else "new" if lost_new > lost_live else ""
 
 
 _SPELLINGS = (
@@ -61,9 +88,10 @@ def of_texts(live: bytes, new: bytes) -> tuple[str, ...]:
         return ()
     if live_value != new_value:
         return ()
-    notes = list(of_values(live, new))
-    if notes:
-        return tuple(notes)
+    found = of_values(live, new)
+    if found and JSON_LAYOUT not in found:
+        return found
+    notes = []
     if json.dumps(live_value) != json.dumps(new_value):
         notes.append("JSON key order")
     bodies = [text.rstrip() for text in (live, new)]
