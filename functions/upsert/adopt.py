@@ -1,28 +1,26 @@
 """The use case of the adopter: check every object in every namespace, and adopt what loses nothing."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from upsert import check
+from upsert.adopt_request import Action, AdoptRequest
+from upsert.adopting import Adopter, Work
 from upsert.check import AdoptReader, AdoptWriter, Sources
-from upsert.core import checks, document, namespaces, outcomes, planning
-from upsert.core.adoptions import Adopted, Refused, Result, ending
-from upsert.core.answers import Answer, Written
+from upsert.core import namespaces, outcomes, planning
+from upsert.core.adoptions import Refused, Result, ending
 from upsert.core.checks import Check
-from upsert.core.live import LiveObject
 from upsert.core.objects import Desired, Object
 from upsert.core.outcomes import Failed
 from upsert.core.planning import Plan
-from upsert.core.remedies import Asked
 from upsert.core.reports import sources_failed
 from upsert.errors import ObjectsFailed, SourceFailed, UpsertError
-from upsert.parallel import in_parallel
-from upsert.request import Action, AdoptRequest
+from upsert.rounds import Again, in_rounds
 
 _NAMED_IN_ERROR = 5
+_DONE = {Action.ADOPT: "adopted", Action.RELEASE: "released"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class AdoptReport:
         named = "; ".join(f"{one.namespace}/{one.title}: {one.reason}" for one in left[:_NAMED_IN_ERROR])
         more = f"; and {len(left) - _NAMED_IN_ERROR} more" if len(left) > _NAMED_IN_ERROR else ""
         also = f"; {sources_failed(self.not_made)}" if self.not_made else ""
-        done = "adopted" if self.action is Action.ADOPT else "checked"
+        done = _DONE.get(self.action, "checked")
         return ObjectsFailed(
             f"{len(left)} of {len(self.results)} objects were not {done}: {named}{more}{also}. The log has every line"
         )
@@ -90,13 +88,18 @@ def adopt(request: AdoptRequest, parts: AdoptParts) -> AdoptReport:
     if not desired:
         raise sources_failed(not_made)
     writer, reader = parts.connect()
-    plan = _plan(writer, tuple(desired), request.namespaces)
+    plan = planned(writer, tuple(made if request.all_or_nothing else desired), request.namespaces)
     for one in plan.unplaced:
         parts.unplaced(one)
+    adopter = Adopter(writer, reader, parts.sources, desired)
+    works = [Work(one, namespace) for one, namespace in plan.writes if one in desired]
+    if request.all_or_nothing:
+        found = _all_or_nothing(adopter, works, plan, not_made)
+    else:
+        attempt = adopter.check if request.action is Action.CHECK else adopter.adopt
+        found = (result for _, result in rounds(writer, attempt, works))
     results: list[Result] = []
-    one_write = partial(_one, writer, reader, parts.sources, desired, request.action)
-    overlaps = (outcomes.overlap(title, namespace) for title, namespace in plan.overlaps)
-    for result in chain(overlaps, in_parallel(one_write, plan.writes, workers=writer.concurrency, broken=_broken)):
+    for result in chain((outcomes.overlap(title, namespace) for title, namespace in plan.overlaps), found):
         parts.record(result)
         results.append(result)
     return AdoptReport(
@@ -109,7 +112,8 @@ def adopt(request: AdoptRequest, parts: AdoptParts) -> AdoptReport:
     )
 
 
-def _plan(writer: AdoptWriter, objects: Sequence[Object], requested: Sequence[str]) -> Plan:
+def planned(writer: AdoptWriter, objects: Sequence[Object], requested: Sequence[str]) -> Plan:
+    """Return which of the objects are for which of the namespaces."""
     names = namespaces.exact(requested)
     existing = {
         selector: writer.namespaces(selector, names)
@@ -118,90 +122,60 @@ def _plan(writer: AdoptWriter, objects: Sequence[Object], requested: Sequence[st
     return planning.plan(objects, existing, requested=requested)
 
 
-def _broken(item: tuple[Object, str], fault: str) -> Failed:
-    one, namespace = item
-    return outcomes.broken(one.title, namespace, fault)
+def rounds(
+    writer: AdoptWriter, attempt: Callable[[Work], Result | Again[Result]], works: Iterable[Work]
+) -> Iterator[tuple[Work, Result]]:
+    """Give what each object came to in each namespace, as it comes. What was never tried ran out of time."""
+
+    def with_work(work: Work) -> tuple[Work, Result] | Again[tuple[Work, Result]]:
+        found = attempt(work)
+        if isinstance(found, Again):
+            return Again((work, found.result), found.wait, found.is_outage, found.is_throttled)
+        return work, found
+
+    return in_rounds(
+        with_work,
+        works,
+        pace=writer.pace,
+        time_left=writer.time_left,
+        late=lambda work: (work, outcomes.deadline(work.one.title, work.namespace)),
+        broken=lambda work, fault: (work, outcomes.broken(work.one.title, work.namespace, fault)),
+    )
 
 
-def _one(
-    writer: AdoptWriter,
-    reader: AdoptReader,
-    sources: Sources,
-    desired: Mapping[Object, Desired],
-    action: Action,
-    item: tuple[Object, str],
-) -> Result:
-    """Return what became of one object in one namespace: its check, and then, if that is clean, its adoption."""
-    one, namespace = item
-    if not writer.may_start():
-        return outcomes.deadline(one.title, namespace)
-    found = check.check(writer, reader, sources, one, desired[one], namespace)
-    if action is Action.CHECK or not isinstance(found, Check) or found.live is None:
-        return found
-    if not found.adoptable:
-        return Refused(one.title, namespace, found.conclusion, found)
-    return _adopt(writer, reader, sources, one, desired[one], found.live, namespace)
+def _all_or_nothing(
+    adopter: Adopter, works: Sequence[Work], plan: Plan, not_made: Sequence[tuple[Object, SourceFailed]]
+) -> Iterator[Result]:
+    """Give what became of each, once all objects of its namespace were checked: one that is not clean stops them all.
 
-
-def _adopt(
-    writer: AdoptWriter,
-    reader: AdoptReader,
-    sources: Sources,
-    one: Object,
-    new: Desired,
-    live: LiveObject,
-    namespace: str,
-) -> Result:
-    """Return what became of an object whose check is clean.
-
-    Whether it is ours now is read back and not concluded from the answers to the writes: the answer to a write that
-    did happen may be lost.
+    No transaction spans several objects: between its check and its claim one may change, and is then refused although
+    others of its namespace were adopted.
     """
-    path = new.resource.path(namespace, one.name)
-    trouble = _claim(writer, path, new, live)
-    answer = reader.live(path)
-    now = answer.value
-    if now and now.is_ours(new) and not now.marks.last_applied and now.same_content(live):
-        if reason := _changed(live, now):
-            return Refused(one.title, namespace, f"{reason} while it was adopted; check again")
-        return Adopted(
-            one.title,
-            namespace,
-            uid=now.uid,
-            resource_version=now.resource_version,
-            verdicts=checks.masked(
-                sources.compare(one, now.data, replace(new, data=live.data, rotating=frozenset())), now.data
-            ),
-            written=now.resource_version != live.resource_version,
-            removed_last_applied=bool(live.marks.last_applied),
-        )
-    if trouble and not (trouble.is_precondition_failed or trouble.is_conflict_of_managers):
-        return check.not_done(Asked(one.title, namespace, writer.identity, verb="adopt"), trouble)
-    if not (now or answer.is_not_found):
-        return check.not_done(Asked(one.title, namespace, writer.identity, verb="read"), answer)
-    return Refused(one.title, namespace, "changed since the check; check again")
+    unclean: dict[str, set[str]] = {}
+    for title, namespace in plan.overlaps:
+        unclean.setdefault(namespace, set()).add(title)
+    titles = {one for one, _ in not_made}
+    for one, namespace in plan.writes:
+        if one in titles:
+            unclean.setdefault(namespace, set()).add(one.title)
+    clean: list[Work] = []
+    others: list[Result] = []
+    for work, result in rounds(adopter.writer, adopter.check, works):
+        if isinstance(result, Check) and result.adoptable:
+            clean.append(work)
+        else:
+            others.append(result)
+            unclean.setdefault(work.namespace, set()).add(work.one.title)
+    yield from map(_refused, others)
+    for work in clean:
+        if titles_of := unclean.get(work.namespace):
+            names = ", ".join(sorted(titles_of))
+            yield Refused(work.one.title, work.namespace, f"all_or_nothing, and not clean here: {names}", work.found)
+    whole = [work for work in clean if work.namespace not in unclean]
+    yield from (result for _, result in rounds(adopter.writer, adopter.adopt, whole))
 
 
-def _changed(live: LiveObject, now: LiveObject) -> str:
-    """Return what changed about an object whose content is the same, if anything that matters."""
-    if now.is_being_deleted:
-        return "being-deleted: somebody deleted it"
-    return "ownerReferences or finalizers changed" if now.ownership != live.ownership else ""
-
-
-def _claim(writer: AdoptWriter, path: str, new: Desired, live: LiveObject) -> Answer[Written] | None:
-    """Claim the live values and remove kubectl's copy; return the first answer that is no success, or None."""
-    written = Written(live.uid, live.resource_version)
-    if not live.is_ours(new):
-        configuration = document.claim(
-            new, live.data, binary_keys=live.binary_keys, uid=live.uid, resource_version=live.resource_version
-        )
-        answer = writer.claim(path, configuration)
-        if answer.value is None:
-            return answer
-        written = answer.value
-    if live.marks.last_applied:
-        answer = writer.remove_last_applied(path, written)
-        if answer.value is None:
-            return answer
-    return None
+def _refused(result: Result) -> Result:
+    if isinstance(result, Check) and result.live:
+        return Refused(result.title, result.namespace, result.conclusion, result)
+    return result

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from upsert import kinds
 from upsert.adopt import AdoptParts
 from upsert.adopt_records import AdoptRecords
+from upsert.adopt_request import AdoptRequest
 from upsert.check import Sources
 from upsert.core.identity import ADOPTER
 from upsert.core.objects import Desired, Object
@@ -14,7 +15,7 @@ from upsert.core.verdicts import Verdict
 from upsert.imports import ImportParts, Version
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
-from upsert.request import AdoptRequest
+from upsert.release import ReleaseParts
 from upsert.sources import secrets_manager
 from upsert.sources.source import AwsApi
 from upsert.wiring import Surroundings
@@ -59,6 +60,15 @@ class KeptSecret:
         return secrets_manager.put(self.name, value, self.aws, over=over)
 
 
+def release_parts(request: AdoptRequest, surroundings: Surroundings, records: AdoptRecords) -> ReleaseParts:
+    """Return the parts of a release."""
+    return ReleaseParts(
+        resource=lambda one: kinds.of(one).resource,
+        connect=lambda: _connect(request, surroundings),
+        record=records.result,
+    )
+
+
 def _sources(surroundings: Surroundings) -> Sources:
     return Sources(surroundings.read, kinds.build, _compare)
 
@@ -69,4 +79,4 @@ def _compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) ->
 
 def _connect(request: AdoptRequest, surroundings: Surroundings) -> tuple[KubeWriter, KubeReader]:
     api = surroundings.connect(request.target, ADOPTER)
-    return KubeWriter(api, is_patient=True), KubeReader(api)
+    return KubeWriter(api), KubeReader(api)

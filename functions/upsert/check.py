@@ -8,6 +8,7 @@ from upsert.core import checks, outcomes
 from upsert.core.adoptions import Refused
 from upsert.core.answers import Answer, Written
 from upsert.core.checks import Check
+from upsert.core.claims import Held
 from upsert.core.identity import Identity
 from upsert.core.live import ExternalSecret, LiveObject
 from upsert.core.objects import BadMaterial, Desired, Material, NothingYet, Object, OnConflict, Ref
@@ -16,6 +17,9 @@ from upsert.core.remedies import Asked
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Verdict
 from upsert.errors import SourceEmpty, SourceFailed
+from upsert.rounds import Again, Pacing
+
+type NotDone = Refused | Failed | Again[Failed]
 
 
 class AdoptWriter(Protocol):
@@ -24,13 +28,14 @@ class AdoptWriter(Protocol):
     @property
     def identity(self) -> Identity: ...
     @property
-    def concurrency(self) -> int: ...
+    def pace(self) -> Pacing: ...
     @property
     def requests(self) -> int: ...
     def namespaces(self, selector: str, names: Sequence[str] = ()) -> Sequence[str]: ...
     def claim(self, path: str, configuration: Sensitive[bytes]) -> Answer[Written]: ...
     def remove_last_applied(self, path: str, written: Written) -> Answer[Written]: ...
-    def may_start(self) -> bool: ...
+    def disclaim(self, path: str, patch: Sensitive[bytes]) -> Answer[Written]: ...
+    def time_left(self) -> float: ...
 
 
 class AdoptReader(Protocol):
@@ -39,6 +44,7 @@ class AdoptReader(Protocol):
     @property
     def may_see_external_secrets(self) -> bool: ...
     def live(self, path: str) -> Answer[LiveObject]: ...
+    def held(self, path: str) -> Answer[Held]: ...
     def external_secrets(self, namespace: str, name: str) -> tuple[ExternalSecret, ...]: ...
 
 
@@ -88,7 +94,7 @@ def _desired(
 
 def check(
     writer: AdoptWriter, reader: AdoptReader, sources: Sources, one: Object, new: Desired, namespace: str
-) -> Check | Refused | Failed:
+) -> Check | NotDone:
     """Return all that is to be said about one object in one namespace; nothing is written."""
     answer = reader.live(new.resource.path(namespace, one.name))
     if answer.status == 404 and not answer.trouble:
@@ -106,9 +112,11 @@ def check(
     )
 
 
-def not_done[T](asked: Asked, answer: Answer[T]) -> Refused | Failed:
-    """Return what an answer comes to that is not what was asked for."""
+def not_done[T](asked: Asked, answer: Answer[T]) -> NotDone:
+    """Return what an answer comes to that is not what was asked for, and whether another try is worth it."""
     outcome = outcomes.not_done(asked, answer)
     if isinstance(outcome, Skipped):
         return Refused(asked.title, asked.namespace, f"the namespace is {outcome.reason}")
-    return outcome
+    if not answer.is_worth_retrying:
+        return outcome
+    return Again(outcome, answer.retry_after, answer.is_outage, answer.is_throttled)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from upsert import check
 from upsert.adopt import AdoptReport
+from upsert.adopt_request import AdoptRequest
 from upsert.check import AdoptReader, AdoptWriter, Sources
 from upsert.core import docker_auth, docker_config, import_plan, planning
 from upsert.core.adoptions import Imported, Result
@@ -18,7 +19,7 @@ from upsert.core.resources import SECRETS
 from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
 from upsert.errors import ImportRefused, SourceFailed
-from upsert.request import AdoptRequest
+from upsert.rounds import Again
 
 _UNCHANGED = "nothing was imported"
 
@@ -167,6 +168,7 @@ def _entries_live(writer: AdoptWriter, reader: AdoptReader, one: Object, namespa
     answer = reader.live(SECRETS.path(namespace, one.name))
     if answer.value is None:
         trouble = check.not_done(Asked(one.title, namespace, writer.identity, verb="read"), answer)
+        trouble = trouble.result if isinstance(trouble, Again) else trouble
         why = "missing" if answer.is_not_found else getattr(trouble, "remedy", trouble.reason)
         raise ImportRefused(f"{namespace}: the Secret was not read: {why}; {_UNCHANGED}")
     return _entries_of(answer.value, namespace)

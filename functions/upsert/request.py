@@ -1,22 +1,21 @@
-"""What an event asks for, checked whole against the file of objects."""
+"""What an event asks the refresher for, checked whole against the file of objects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from upsert import audit_events, change_events
 from upsert.audit_events import Gap
 from upsert.config import Config
 from upsert.core import namespaces
 from upsert.core.fields import Fields, Problem, shown
-from upsert.core.grammars import CLUSTER, NAMESPACE, NAMESPACE_GLOB, OBJECT_GLOB
+from upsert.core.grammars import CLUSTER, NAMESPACE_GLOB, OBJECT_GLOB
 from upsert.core.objects import Object, Target
 from upsert.errors import InputError
 
 # A longer answer helps nobody, and an event may hold a million bad names.
 _MOST_PROBLEMS = 20
 _MOST_UNKNOWN = 10
-_MOST_NAMES = 10_000
+MOST_NAMES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +43,13 @@ class ClustersFor:
     names: tuple[str, ...]
 
 
-class Action(StrEnum):
-    """What the adopter is asked to do."""
-
-    CHECK = "check"
-    ADOPT = "adopt"
-    IMPORT = "import"
-
-
-@dataclass(frozen=True, slots=True)
-class AdoptRequest:
-    """What the adopter is asked for. `namespaces` are names or globs, empty for all; one name for an import."""
-
-    action: Action
-    target: Target
-    objects: tuple[Object, ...]
-    namespaces: tuple[str, ...] = ()
-
-
 def refresh_request(event: object, config: Config) -> Request | ClustersFor:
     """Return what the event asks the refresher for. Raises `InputError` that names every bad field at once."""
-    return _checked(lambda problems: _refresh_request(event, config, problems))
+    return checked(lambda problems: _refresh_request(event, config, problems))
 
 
-def adopt_request(event: object, config: Config) -> AdoptRequest:
-    """Return what the event asks the adopter for. Raises `InputError` like `refresh_request`."""
-    return _checked(lambda problems: _adopt_request(event, config, problems))
-
-
-def _checked[R](ask: Callable[[list[Problem]], R]) -> R:
+def checked[R](ask: Callable[[list[Problem]], R]) -> R:
+    """Return what is asked for. Raises `InputError` with the problems that were noted meanwhile."""
     problems: list[Problem] = []
     request = ask(problems)
     if problems:
@@ -97,14 +74,14 @@ def _refresh_request(event: object, config: Config, problems: list[Problem]) -> 
     if "event" in fields:
         fields.closed(("cluster", "event"))
         inner = Fields.of(fields.value["event"], ("event", "event"), problems, "an event, such as {}")
-        named = _target(inner, config)
-        target = _target(fields, config)
+        named = named_target(inner, config)
+        target = named_target(fields, config)
         if target is None and "cluster" not in fields:
             fields.wrong("cluster", "is missing; expected the name of a cluster of the file")
         elif target and named not in (None, target):
             inner.wrong("cluster", f"is another cluster than {target.name}; expected the same, or none")
         return _request(inner, config, target or config.own, is_by_hand=False)
-    target = _target(fields, config)
+    target = named_target(fields, config)
     if target is None and "cluster" not in fields:
         fields.wrong(
             None,
@@ -131,8 +108,8 @@ def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool
     if not for_cluster:
         fields.wrong("cluster", f"{target.name!r} gets no object of the file; expected a cluster that gets one")
     fields.closed(_BY_HAND)
-    asked = fields.texts("namespaces", NAMESPACE_GLOB, most=_MOST_NAMES)
-    objects = _objects(fields, for_cluster)
+    asked = fields.texts("namespaces", NAMESPACE_GLOB, most=MOST_NAMES)
+    objects = named_objects(fields, for_cluster)
     return Request(
         target,
         objects,
@@ -143,9 +120,9 @@ def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool
     )
 
 
-def _objects(fields: Fields, known: tuple[Object, ...]) -> tuple[Object, ...]:
+def named_objects(fields: Fields, known: tuple[Object, ...]) -> tuple[Object, ...]:
     """Return the objects that the event names, all if it names none."""
-    patterns = fields.texts("objects", OBJECT_GLOB, most=_MOST_NAMES)
+    patterns = fields.texts("objects", OBJECT_GLOB, most=MOST_NAMES)
     if not patterns:
         return known
     for pattern in namespaces.unmatched(patterns, [one.name for one in known]):
@@ -157,7 +134,7 @@ def _names(objects: tuple[Object, ...]) -> str:
     return shown(", ".join(sorted({one.name for one in objects})))
 
 
-def _target(fields: Fields, config: Config) -> Target | None:
+def named_target(fields: Fields, config: Config) -> Target | None:
     """Return the cluster that the event names, or the one that there is; None if a fleet's is not named."""
     if "cluster" not in fields:
         # The audit log that a stack reads is that of its own cluster.
@@ -172,11 +149,11 @@ def _target(fields: Fields, config: Config) -> Target | None:
 
 def _clusters_of(fields: Fields, config: Config) -> tuple[str, ...]:
     """Return the names of the clusters that an event concerns: the one that it names, or all that get its objects."""
-    named = _target(fields, config) if "cluster" in fields or "awslogs" in fields else None
+    named = named_target(fields, config) if "cluster" in fields or "awslogs" in fields else None
     targets = (named,) if named else config.targets
     # Each of them will be sent this event, so it is checked whole before the first one. How `objects` is written is the
     # same for all, whether they are for the cluster is not.
-    fields.texts("objects", OBJECT_GLOB, most=_MOST_NAMES)
+    fields.texts("objects", OBJECT_GLOB, most=MOST_NAMES)
     seen = set(fields.problems)
     found: list[str] = []
     for target in targets:
@@ -216,23 +193,3 @@ def _gaps(fields: Fields) -> tuple[Gap, ...]:
     except audit_events.NotABatch as wrong:
         fields.wrong("awslogs", f"is not what CloudWatch Logs delivers; {wrong}")
         return ()
-
-
-def _adopt_request(event: object, config: Config, problems: list[Problem]) -> AdoptRequest:
-    fields = Fields.of(event, ("event",), problems, 'a JSON object, such as {"action": "check"}')
-    target = _target(fields, config)
-    if target is None and not problems:
-        fields.wrong("cluster", "is missing; expected the name of a cluster of the file")
-    target = target or config.own
-    given = fields.value.get("action")
-    if given not in tuple(Action):
-        fields.wrong("action", f"{shown(given)} is wrong; expected one of {', '.join(Action)}")
-        return AdoptRequest(Action.CHECK, target, ())
-    action = Action(given)
-    fields.closed(("action", "objects", "cluster", "namespace" if action is Action.IMPORT else "namespaces"))
-    objects = _objects(fields, tuple(one for one in config.objects if one.is_for(target.name)))
-    if action is not Action.IMPORT:
-        return AdoptRequest(action, target, objects, fields.texts("namespaces", NAMESPACE_GLOB, most=_MOST_NAMES))
-    if len(objects) > 1:
-        fields.wrong("objects", f"are {len(objects)} of the file; expected the name of one")
-    return AdoptRequest(action, target, objects, (fields.text("namespace", NAMESPACE),))

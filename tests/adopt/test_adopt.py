@@ -31,6 +31,7 @@ from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.objects import HOST, SECRET, pull_object
 from tests.support.objects import entry as entry_of
+from upsert.adopt_request import Action
 from upsert.core.answers import Answer, Written
 from upsert.core.docker_config import DATA_KEY
 from upsert.core.document import EXPIRES_AT, LAST_APPLIED
@@ -39,7 +40,6 @@ from upsert.core.sensitive import Sensitive
 from upsert.errors import ObjectsFailed
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
-from upsert.request import Action
 
 OWNER = {
     "apiVersion": "v1",
@@ -187,7 +187,7 @@ class Interrupted(KubeWriter):
 
 @pytest.fixture
 def interrupted(control_plane: ControlPlane) -> Interrupted:
-    return Interrupted(adopter.api(control_plane), is_patient=True)
+    return Interrupted(adopter.api(control_plane))
 
 
 def adopt_with(writer: Interrupted, namespace: str) -> Run:

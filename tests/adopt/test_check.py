@@ -11,9 +11,9 @@ from tests.support.adopter import ECR, OLD, being_deleted, by_string_data, clust
 from tests.support.controlplane import ControlPlane
 from tests.support.objects import HOST, SECRET, pull_object
 from tests.support.objects import entry as entry_of
+from upsert.adopt_request import Action
 from upsert.core.document import LAST_APPLIED
 from upsert.core.objects import OnConflict
-from upsert.request import Action
 
 QUAY = {"quay.io": entry("puller", "a-robot-account-password")}
 PRETTY = json.dumps({"auths": ECR}, indent=2).encode()
@@ -25,7 +25,10 @@ ROTATES = {
 USUAL = ROTATES | {f"{HOST}/username: MATCH", ".dockerconfigjson: MATCH"}
 MAY = "may write its own value back, and delete this Secret once its source leaves it out; to keep it"
 TAKEN_OVER = ": note: data is managed by kubectl-create; the next refresh takes it over"
-REFUSED = ": note: data is managed by kubectl-create; the next refresh refuses to write it (on_conflict is refuse)"
+REFUSED = (
+    ": note: data is managed by kubectl-create; a refresh refuses to write another value (on_conflict is refuse) until "
+    "it is adopted"
+)
 BLIND = (
     "other-writer applies it as stringData, for which no conflict is ever reported: each apply writes its own value "
     "back; stop that first"

@@ -11,7 +11,7 @@ from tests.support.adopter import allowed, cluster, secret
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.objects import SECRET
-from upsert.request import Action
+from upsert.adopt_request import Action
 
 GROUP = "external-secrets.io"
 ROLE = "sees-external-secrets"

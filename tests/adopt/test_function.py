@@ -23,12 +23,12 @@ from tests.support.refresher import password_in
 from upsert import adopt_records
 from upsert.adopt import AdoptReport
 from upsert.adopt_records import adopt_answer
+from upsert.adopt_request import Action
 from upsert.core.adoptions import Adopted
 from upsert.core.checks import missing
 from upsert.core.document import LAST_APPLIED
 from upsert.core.identity import FIELD_MANAGER
 from upsert.errors import ImportRefused, InputError, NoNamespaceMatches, ObjectsFailed, SourceFailed
-from upsert.request import Action
 
 EVENTS = Path(__file__).parents[2] / "events"
 TOKEN = "dckr_pat_Q2hlY2tUaGVuQWRvcHQ"

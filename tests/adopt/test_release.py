@@ -7,9 +7,9 @@ from tests.support.adopter import NEW, OLD, cluster, digests, entry, managers, s
 from tests.support.audit import AuditLog
 from tests.support.controlplane import ControlPlane
 from tests.support.objects import HOST, SECRET
+from upsert.adopt_request import Action
 from upsert.core.docker_config import DATA_KEY
 from upsert.core.identity import FIELD_MANAGER
-from upsert.request import Action
 
 
 def adopted_and_refreshed(control_plane: ControlPlane, namespace: str) -> None:

@@ -10,8 +10,10 @@ import pytest
 from tests.support import adopter
 from tests.support.adopter import Cluster, secret
 from tests.support.objects import pull_object
+from upsert.adopt_request import Action, AdoptRequest
 from upsert.core import live, parsing
 from upsert.core.answers import Answer, Refusal, Written
+from upsert.core.claims import Held
 from upsert.core.identity import ADOPTER
 from upsert.core.live import ExternalSecret, LiveObject
 from upsert.core.objects import Target
@@ -21,8 +23,8 @@ from upsert.imports import ImportParts, Version, import_entries
 from upsert.kube import calls
 from upsert.kube.api import Api
 from upsert.kube.calls import Call
+from upsert.kube.pace import Pace
 from upsert.kube.reader import KubeReader
-from upsert.request import Action, AdoptRequest
 
 TEAM_B = "team-b/aws-ecr-token"
 PATH = "/api/v1/namespaces/team-b/secrets/aws-ecr-token"
@@ -41,7 +43,6 @@ class Troubled:
     """An API server with three namespaces, of which `team-b`, or `everywhere`, answers as the test says."""
 
     identity = ADOPTER
-    concurrency = 4
     may_see_external_secrets = True
     requests = 0
     everywhere = False
@@ -51,7 +52,9 @@ class Troubled:
     ) -> None:
         self._answer = answer
         self._write = write or Answer(200, value=Written("5d7e9c1e", "8"))
-        self.time_is_up = False
+        self.pace = Pace(4)
+        # Enough for a first try, and for none after it.
+        self.seconds = 1.1
 
     def namespaces(self, *_: Any, **__: Any) -> list[str]:
         return ["team-a", "team-b", "team-c"]
@@ -68,8 +71,14 @@ class Troubled:
     def remove_last_applied(self, *_: Any, **__: Any) -> Answer[Written]:
         return self._write
 
-    def may_start(self) -> bool:
-        return not self.time_is_up
+    def disclaim(self, *_: Any, **__: Any) -> Answer[Written]:
+        return self._write
+
+    def held(self, _: str) -> Answer[Held]:
+        raise AssertionError("nobody else is to be driven out")
+
+    def time_left(self) -> float:
+        return self.seconds
 
 
 def run(target: Troubled, action: Action, *namespaces: str) -> adopter.Run:
@@ -240,7 +249,7 @@ def test_what_two_objects_of_the_file_are_for_is_not_adopted_and_named() -> None
 
 def test_a_namespace_for_which_no_time_is_left_is_not_started() -> None:
     target = Troubled()
-    target.time_is_up = True
+    target.seconds = 0.0
     seen = run(target, Action.ADOPT)
     assert seen.report.counts == {"failed": 3}
     assert str(seen.report.error()).startswith(
@@ -297,7 +306,7 @@ def test_an_answer_about_another_secret_is_unreadable(place: dict[str, str], is_
         def __init__(self) -> None:
             """Do without a connection."""
 
-        def send[T](self, call: Call[T]) -> Answer[T]:
+        def try_once[T](self, call: Call[T]) -> Answer[T]:
             return call.answer(200, {}, json.dumps(body).encode())
 
     answer = KubeReader(Scripted()).live(PATH)
@@ -309,3 +318,58 @@ def test_an_answer_about_another_secret_is_unreadable(place: dict[str, str], is_
 def test_a_list_that_holds_no_external_secrets_is_unreadable(body: bytes) -> None:
     call = calls.get("/", {}, partial(live.parse_external_secrets, "aws-ecr-token"))
     assert call.answer(200, {}, body) == Answer(200, trouble="unreadable")
+
+
+class Slow(Troubled):
+    """An API server that works on nothing at the first try of each, and says of all how it was asked."""
+
+    def __init__(self, *answers: Answer[LiveObject]) -> None:
+        super().__init__()
+        self.seconds = 60.0
+        self.asked: list[str] = []
+        self.claims = 0
+        self._answers = iter(answers)
+
+    def live(self, path: str) -> Answer[LiveObject]:
+        self.asked.append(path)
+        return next(self._answers, found(managedFields=[OURS], resourceVersion="8"))
+
+    def claim(self, *_: Any, **__: Any) -> Answer[Written]:
+        self.claims += 1
+        return Answer(0, trouble="timeout") if self.claims == 1 else Answer(409, refusal=Refusal("Conflict"))
+
+
+def test_each_gets_one_try_before_any_gets_a_second_one() -> None:
+    target = Slow(*[Answer[LiveObject](503)] * 3)
+    seen = run(target, Action.CHECK)
+    assert len(set(target.asked[:3])) == len(target.asked[:3])
+    assert sorted(target.asked[:3]) == sorted(target.asked[3:]) == [PATH.replace("-b", f"-{x}") for x in "abc"]
+    assert seen.report.counts == {"adoptable": 3}
+
+
+def test_a_claim_of_which_nothing_is_known_is_looked_at_before_it_is_tried_again() -> None:
+    """Its answer was lost, and so was the one to the read after it: the second try meets what the first one did."""
+    target = Slow(found(), Answer(503))
+    seen = run(target, Action.ADOPT, "team-b")
+    assert seen.lines[-1] == f"{TEAM_B}: adopted (uid the same, ownerReferences untouched)"
+    assert target.claims == 1
+
+
+def test_a_claim_that_did_not_happen_is_tried_again_with_the_same_check() -> None:
+    class Late(Slow):
+        def claim(self, *_: Any, **__: Any) -> Answer[Written]:
+            self.claims += 1
+            return Answer(503) if self.claims == 1 else Answer(200, value=Written("5d7e9c1e", "8"))
+
+    target = Late(found(), found(), found())
+    seen = run(target, Action.ADOPT, "team-b")
+    assert seen.lines[-1] == f"{TEAM_B}: adopted (uid the same, ownerReferences untouched)"
+    assert target.claims == 2
+
+
+def test_what_changed_between_two_tries_is_not_claimed() -> None:
+    """The second try is for what was checked at the first one, not for what stands there by then."""
+    target = Slow(found(), Answer(503), *[found(resourceVersion="9")] * 2)
+    seen = run(target, Action.ADOPT, "team-b")
+    assert seen.lines == [f"{TEAM_B}: refused: changed since the check; check again"]
+    assert target.claims == 1

@@ -11,6 +11,7 @@ from tests.support import adopter
 from tests.support.adopter import ECR, config, entry, secret
 from tests.support.objects import ARN, pull_object
 from tests.support.secrets_standin import SecretsStandin
+from upsert.adopt_request import Action, AdoptRequest
 from upsert.adopt_wiring import KeptSecret
 from upsert.aws import Aws
 from upsert.core import live
@@ -20,7 +21,6 @@ from upsert.core.live import LiveObject
 from upsert.core.objects import Target
 from upsert.errors import ImportRefused
 from upsert.imports import ImportParts, import_entries
-from upsert.request import Action, AdoptRequest
 
 HOSTS = {"team-a": "quay.io", "team-b": "ghcr.io"}
 

@@ -10,8 +10,9 @@ import pytest
 
 from tests.operations.test_fleet import CLUSTERS, FLEET, configured
 from tests.support.template import ROOT
+from upsert.adopt_request import Action, adopt_request
 from upsert.audit_events import Gap
-from upsert.request import Action, ClustersFor, Request, adopt_request, refresh_request
+from upsert.request import ClustersFor, Request, refresh_request
 
 EVENTS = {file.name: json.loads(file.read_text()) for file in sorted((ROOT / "events").glob("*.json"))}
 ONE = configured([], ClusterName="demo")

@@ -14,6 +14,7 @@ from tests.support.controlplane import ControlPlane
 from tests.support.objects import HOST, SECRET, pull_object, roles
 from upsert import adopt, kinds
 from upsert.adopt import AdoptParts
+from upsert.adopt_request import Action, AdoptRequest
 from upsert.check import AdoptReader, AdoptWriter, Sources
 from upsert.core.adoptions import Result, lines_of
 from upsert.core.docker_config import DATA_KEY, basic_auth
@@ -25,7 +26,6 @@ from upsert.errors import SourceEmpty, SourceFailed
 from upsert.kube.api import Api
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
-from upsert.request import Action, AdoptRequest
 
 # Of other lengths than the next login, so that lines with lengths can be told apart.
 OLD = "an-older-password-of-the-registry"
@@ -150,7 +150,7 @@ def api(control_plane: ControlPlane, user: str = "adopter") -> Api:
 def cluster(control_plane: ControlPlane, user: str = "adopter") -> Cluster:
     """Return a control plane as that user sees it."""
     api_of_user = api(control_plane, user)
-    return Cluster(KubeWriter(api_of_user, is_patient=True), KubeReader(api_of_user))
+    return Cluster(KubeWriter(api_of_user), KubeReader(api_of_user))
 
 
 def sources(kept: str | SourceFailed | None = None) -> Sources:

@@ -1,7 +1,6 @@
 """What leaves the package as an error holds no value, and says where a bug is; a bug of one item stays its own."""
 
 import re
-import threading
 
 import pytest
 
@@ -10,7 +9,6 @@ from upsert.border import place_of, without_values
 from upsert.core import members
 from upsert.core.sensitive import Sensitive
 from upsert.errors import InternalError, ListForbidden, UpsertError
-from upsert.parallel import in_parallel
 
 SECRET = "correct-horse-battery-staple"
 
@@ -73,26 +71,3 @@ def test_the_place_of_a_bug_is_the_last_line_of_this_package_that_it_came_throug
 
 def test_an_error_that_was_never_raised_has_no_place() -> None:
     assert place_of(ValueError(SECRET)) == "ValueError at an unknown line"
-
-
-def test_the_same_work_is_done_on_many_things_at_once() -> None:
-    together = threading.Barrier(3)
-
-    def work(item: int) -> int:
-        together.wait(10)
-        return item * 2
-
-    assert sorted(in_parallel(work, [1, 2, 3], workers=3, broken=lambda *_: 0)) == [2, 4, 6]
-
-
-def test_a_bug_that_one_item_meets_stays_its_own() -> None:
-    def work(item: int) -> str:
-        if item == 2:
-            quoting()
-        return f"{item} done"
-
-    found = sorted(in_parallel(work, [1, 2, 3], workers=2, broken=lambda item, place: f"{item} broken: {place}"))
-
-    assert [line.partition(": ")[0] for line in found] == ["1 done", "2 broken", "3 done"]
-    assert "ValueError at " in found[1]
-    assert SECRET not in str(found)

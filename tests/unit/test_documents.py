@@ -12,7 +12,7 @@ from compiler.compiled import compile_objects
 from tests.support.objects import config, pull_object
 from tests.support.template import MEMBER, ROOT, load
 from upsert.core.objects import Object, Target
-from upsert.request import adopt_request, refresh_request
+from upsert.request import refresh_request
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 # The page of parameters is made of the template, a line for each.

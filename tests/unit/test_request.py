@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tests.support.cloudwatch_logs import batch
 from tests.support.objects import config, pull_object
 from tests.unit.test_audit_events import CREATED, DELETED
+from upsert.adopt_request import Action, AdoptRequest, adopt_request
 from upsert.audit_events import Gap
 from upsert.core.objects import Target
 from upsert.errors import InputError
-from upsert.request import Action, AdoptRequest, ClustersFor, Request, adopt_request, refresh_request
+from upsert.request import ClustersFor, Request, refresh_request
 
 EVENTS = Path(__file__).parents[2] / "events"
 
@@ -412,9 +413,13 @@ def test_one_of_a_fleet_is_adopted_at_a_time() -> None:
     ("event", "known", "expected"),
     [
         (None, ONE, "event: null is wrong; expected a JSON object, such as"),
-        ({}, ONE, "event.action: null is wrong; expected one of check, adopt, import"),
-        ({"action": "delete"}, ONE, "event.action: 'delete' is wrong; expected one of check, adopt, import"),
-        ({"action": ["check"]}, ONE, "event.action: a list of 1 is wrong; expected one of check, adopt, import"),
+        ({}, ONE, "event.action: null is wrong; expected one of check, adopt, import, release"),
+        ({"action": "delete"}, ONE, "event.action: 'delete' is wrong; expected one of check, adopt, import, release"),
+        (
+            {"action": ["check"]},
+            ONE,
+            "event.action: a list of 1 is wrong; expected one of check, adopt, import, release",
+        ),
         ({"action": "check", "dry_run": True}, ONE, "event: unknown field 'dry_run'; expected action or objects or"),
         ({"action": "check", "namespace": "a"}, ONE, "event: unknown field 'namespace'; expected action or objects or"),
         ({"action": "check", "objects": ["x"]}, ONE, "event.objects: 'x' is no object of the file for this cluster;"),

@@ -2,7 +2,8 @@
 
 import base64
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,8 @@ from upsert.core.sensitive import Sensitive
 
 EXPIRES_AT = "eks-upsert/expires-at"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+_BELOW_EMOJI = re.compile("[\x7f-\uffff]")
 
 
 def desired(desired: Desired) -> Sensitive[bytes]:
@@ -51,6 +54,19 @@ def without_last_applied(uid: str, resource_version: str) -> Sensitive[bytes]:
     kubectl keeps a full copy of an older object there.
     """
     metadata = {"uid": uid, "resourceVersion": resource_version, "annotations": {LAST_APPLIED: None}}
+    return _bytes({"metadata": metadata})
+
+
+def claims(
+    managed_fields: Sequence[Any], *, uid: str, resource_version: str, annotations_off: Collection[str] = ()
+) -> Sensitive[bytes]:
+    """Return the merge patch that changes who claims what in this very version of an object, and no value.
+
+    Annotations that are to go, go with it.
+    """
+    metadata: dict[str, Any] = {"uid": uid, "resourceVersion": resource_version, "managedFields": managed_fields}
+    if annotations_off:
+        metadata["annotations"] = dict.fromkeys(annotations_off)
     return _bytes({"metadata": metadata})
 
 
@@ -95,4 +111,8 @@ def _base64(value: Sensitive[bytes]) -> str:
 
 
 def _bytes(document: Mapping[str, Any]) -> Sensitive[bytes]:
-    return Sensitive(json.dumps(document, separators=(",", ":")).encode())
+    """Return JSON that is YAML, too, as the API server reads an apply: it refuses what JSON makes of an emoji, a pair
+    of escapes, and what has no print, such as U+007F, without one.
+    """
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    return Sensitive(_BELOW_EMOJI.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())

@@ -1,4 +1,4 @@
-"""The adopt function, by hand only: check, import, adopt."""
+"""The adopt function, by hand only: check, import, adopt, release."""
 
 import os
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 from upsert import adopt_wiring, config
 from upsert.adopt import adopt
 from upsert.adopt_records import AdoptRecords, adopt_answer
+from upsert.adopt_request import Action, adopt_request
 from upsert.border import without_values
 from upsert.imports import import_entries
-from upsert.request import Action, adopt_request
+from upsert.release import release
 from upsert.telemetry import Context, Telemetry
 from upsert.wiring import Surroundings
 
@@ -31,6 +32,8 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
     records = AdoptRecords(telemetry)
     if request.action is Action.IMPORT:
         report = import_entries(request, adopt_wiring.import_parts(request, surroundings, records))
+    elif request.action is Action.RELEASE:
+        report = release(request, adopt_wiring.release_parts(request, surroundings, records))
     else:
         report = adopt(request, adopt_wiring.adopt_parts(request, surroundings, records))
     records.completed(report)

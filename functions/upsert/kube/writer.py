@@ -1,4 +1,4 @@
-"""What a refresh asks of the API server: namespaces listed, objects applied."""
+"""What a refresh asks of the API server: namespaces listed, objects applied. A write is one try, of many."""
 
 from collections.abc import Sequence
 
@@ -15,20 +15,14 @@ from upsert.kube.pace import Pace
 class KubeWriter:
     """One cluster, for one run. Threads may share it."""
 
-    def __init__(self, api: Api, *, is_patient: bool = False) -> None:
-        """`is_patient` is whether a write waits for its own further tries; else it is one try, of many."""
+    def __init__(self, api: Api) -> None:
         self.api = api
-        self._send = api.send if is_patient else api.try_once
+        self._send = api.try_once
 
     @property
     def identity(self) -> Identity:
         """Return who asks."""
         return self.api.identity
-
-    @property
-    def concurrency(self) -> int:
-        """Return how many requests may be under way at once."""
-        return self.api.concurrency
 
     @property
     def requests(self) -> int:
@@ -43,10 +37,6 @@ class KubeWriter:
     def time_left(self) -> float:
         """Return the seconds until nothing more may be started."""
         return self.api.time_left()
-
-    def may_start(self) -> bool:
-        """Return whether enough of the function's time is left to start on another object."""
-        return self.api.may_start()
 
     def namespaces(self, selector: str, names: Sequence[str] = ()) -> list[str]:
         """Return the names of the namespaces that match the label selector, like `list_names`."""
@@ -66,3 +56,7 @@ class KubeWriter:
         """Return the answer to the removal of kubectl's annotation from this very version of the object."""
         patch = document.without_last_applied(written.uid, written.resource_version)
         return self._send(calls.merge(path, patch, dry_run=dry_run))
+
+    def disclaim(self, path: str, patch: Sensitive[bytes]) -> Answer[Written]:
+        """Return the answer to a patch of who claims what in the version of an object that it names."""
+        return self._send(calls.merge(path, patch))
