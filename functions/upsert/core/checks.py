@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from upsert.core import redaction
+from upsert.core import notes, redaction
 from upsert.core.live import ExternalSecret, LiveObject
+from upsert.core.names import Names
 from upsert.core.objects import Desired
 from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
@@ -29,8 +31,12 @@ class Check:
 
     @property
     def adoptable(self) -> bool:
-        """Return whether the Secret can be adopted and then refreshed without losing anything."""
+        """Return whether the object can be adopted and then refreshed without losing anything."""
         return not self.reasons
+
+    def without_values(self) -> "Check":
+        """Return the same without the live values: all that remains to be told of it."""
+        return replace(self, live=self.live.without_values()) if self.live else self
 
     @property
     def lines(self) -> list[str]:
@@ -38,8 +44,8 @@ class Check:
         here = place(self.title, self.namespace)
         # Of an object that is not there, the line is its own.
         keys = sorted(f"{here}/{verdict}" if verdict.key else f"{here}{verdict}" for verdict in self.verdicts)
-        notes = [f"{here}: note: {note}" for note in self.notes]
-        return [*keys, *notes, f"{here}: {self.conclusion}"]
+        said = [f"{here}: note: {note}" for note in self.notes]
+        return [*keys, *said, f"{here}: {self.conclusion}"]
 
     @property
     def conclusion(self) -> str:
@@ -57,28 +63,33 @@ def check(
     namespace: str,
     live: LiveObject,
     desired: Desired,
-    compare: Callable[[Mapping[str, Sensitive[bytes]], Desired], tuple[Verdict, ...]],
+    compare: Callable[[Mapping[str, Any], Desired], tuple[Verdict, ...]],
     *,
     external_secrets: Sequence[ExternalSecret] = (),
     refuses_conflicts: bool = False,
 ) -> Check:
-    """Return what a refresh would change in the live Secret.
+    """Return what a refresh would change in the live object.
 
-    `refuses_conflicts` is whether the refresher leaves a Secret alone that another field manager writes.
+    `compare` is its kind's. `refuses_conflicts` is whether the refresher leaves an object alone that another field
+    manager writes.
     """
-    verdicts = compare(live.data, desired)
-    notes = tuple(_notes(live, external_secrets, refuses_conflicts=refuses_conflicts))
-    revealing = _revealing(verdicts, live.data, *notes, live.type)
+    verdicts = compare(live.contents, desired)
+    said = tuple(notes.on(live, desired, external_secrets, refuses_conflicts=refuses_conflicts))
+    misplaced = tuple(_misplaced(live, desired))
+    revealing = _revealing(verdicts, live.data, *said, *misplaced, live.type)
     shown_verdicts = _masked(verdicts, revealing)
     shown = replace(live, type=_WITHHELD) if live.type in revealing else live
     return Check(
         title,
         namespace,
         shown_verdicts,
-        notes=tuple(f"a note is {_WITHHELD}" if note in revealing else note for note in notes),
-        reasons=tuple(_reasons(shown, desired, shown_verdicts)),
+        notes=tuple(f"a note is {_WITHHELD}" if note in revealing else note for note in said),
+        reasons=(
+            *_reasons(shown, desired, shown_verdicts),
+            *(f"a key is {_WITHHELD}" if reason in revealing else reason for reason in misplaced),
+        ),
         live=live,
-        withholds=not revealing.isdisjoint((*notes, live.type)),
+        withholds=not revealing.isdisjoint((*said, live.type)),
     )
 
 
@@ -88,6 +99,19 @@ _WITHHELD = "withheld, since a name in it holds part of a value"
 def masked(verdicts: tuple[Verdict, ...], data: Mapping[str, Sensitive[bytes]]) -> tuple[Verdict, ...]:
     """Return the verdicts on an object with `data` without the names that hold part of a value."""
     return _masked(verdicts, _revealing(verdicts, data))
+
+
+def _misplaced(live: LiveObject, desired: Desired) -> Iterator[str]:
+    """Give the keys of a ConfigMap that are in another place than a refresh would put them: it would be refused.
+
+    The API server takes no key in both, whoever owns it.
+    """
+    names = Names()
+    for key in live.data:
+        name = names.of_key(key)
+        if key in desired.data and (key in live.binary_keys) != (key in desired.binary_keys):
+            place, other = ("binaryData", "data") if key in live.binary_keys else ("data", "binaryData")
+            yield f"{name} is in {place}, expected in {other}"
 
 
 def _revealing(verdicts: Iterable[Verdict], data: Mapping[str, Sensitive[bytes]], *more: str) -> frozenset[str]:
@@ -142,34 +166,3 @@ def _reasons(live: LiveObject, desired: Desired, verdicts: Iterable[Verdict]) ->
 
 
 _SHOWN = 8
-
-
-def _notes(live: LiveObject, external_secrets: Sequence[ExternalSecret], *, refuses_conflicts: bool) -> Iterator[str]:
-    for owner in live.owners:
-        yield f"owned by {owner}: deleting that deletes this Secret; adopt leaves it so"
-    for finalizer in live.finalizers:
-        yield f"finalizer {finalizer}: adopt leaves it alone"
-    marks = live.marks
-    for tool in marks.tools:
-        keep = f", and delete this Secret once its source leaves it out; to keep it, {tool.keep}" if tool.keep else ""
-        yield f"{tool.called}: {tool.run} may write its own value back{keep}"
-    if marks.managed_by:
-        yield f"labelled as managed by {marks.managed_by}, which may write its own value back, or delete this Secret"
-    if marks.last_applied:
-        yield f"last-applied-configuration holds {_copy(marks.last_applied)}; adopt removes the annotation"
-    for annotation, likeness in marks.copies:
-        yield f"annotation {annotation} holds {_copy(likeness)}; adopt leaves it, so remove it with whoever writes it"
-    if live.other_managers:
-        then = "refuses to write it (on_conflict is refuse)" if refuses_conflicts else "takes it over"
-        yield f"data is managed by {', '.join(live.other_managers)}; the next refresh {then}"
-    if live.blind_managers:
-        yield (
-            f"{', '.join(live.blind_managers)} applies it as stringData, for which no conflict is ever reported: each "
-            "apply writes its own value back; stop that first"
-        )
-    for one in external_secrets:
-        yield f"ExternalSecret {one.name} writes it (creationPolicy {one.creation_policy}): stop that first"
-
-
-def _copy(likeness: str) -> str:
-    return f"{'an' if likeness == 'unreadable' else 'a'} {likeness} copy of the data"

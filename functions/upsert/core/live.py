@@ -5,8 +5,8 @@ Names are kept only if they have the form of names: a Secret may hold a password
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upsert.core import manifests, marks
@@ -20,7 +20,6 @@ from upsert.core.sensitive import Sensitive
 _OF_KEYS = ("f:data", "f:binaryData")
 _BLIND = "f:stringData"
 _NOT_OURS = frozenset({"apiVersion", "kind", "metadata", "status"})
-_NOT_THEIRS = frozenset({".", "f:metadata", "f:status"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,9 @@ class LiveObject:
 
     `type` is empty where the kind has none. `binary_keys` are the keys that a ConfigMap has in ``binaryData``. `rest`
     is what an object without data says, all but its kind, name and status; of its metadata, labels and annotations.
-    `managers` are the field managers that own any of its content, `blind_managers` those that own it as `stringData`,
-    for which the server reports no conflict. `our_keys` are the keys, of one without data the paths, that our apply
-    owns, None if we never applied it. `ownership` is all of ownerReferences and finalizers.
+    `owned` says which keys, of an object without data which paths, each field manager owns; `blind_managers` are those
+    that own some as `stringData`, for which the server reports no conflict. `our_keys` are those that our apply owns,
+    None if we never applied it. `ownership` is all of ownerReferences and finalizers.
     """
 
     uid: str
@@ -42,7 +41,7 @@ class LiveObject:
     rest: Mapping[str, Any] = field(default_factory=dict, repr=False)
     immutable: bool = False
     is_being_deleted: bool = False
-    managers: tuple[str, ...] = ()
+    owned: Mapping[str, frozenset[str]] = field(default_factory=dict)
     blind_managers: tuple[str, ...] = ()
     our_keys: frozenset[str] | None = None
     owners: tuple[str, ...] = ()
@@ -50,11 +49,25 @@ class LiveObject:
     ownership: Sensitive[str] = field(default_factory=lambda: Sensitive("[]"))
     marks: Marks = NO_MARKS
 
+    @property
+    def contents(self) -> Mapping[str, Any]:
+        """Return what the kind of object compares: the values by key, of one without data what it says."""
+        return self.rest or self.data
+
     def is_ours(self, desired: Desired) -> bool:
         """Return whether our apply owns what it is to write of all that is there."""
-        there = self.data.keys() & desired.data.keys()
-        there |= manifests.leaves(self.rest).keys() & manifests.leaves(desired.rest).keys()
+        there = keys_of(self.data, self.rest) & keys_of(desired.data, desired.rest)
         return self.our_keys is not None and self.our_keys.issuperset(there)
+
+    def rivals(self, desired: Desired) -> tuple[str, ...]:
+        """Return the other field managers that own any of what is to be written."""
+        wanted = keys_of(desired.data, desired.rest)
+        others = (name for name, keys in self.owned.items() if not wanted.isdisjoint(keys))
+        return tuple(sorted(name for name in others if name != FIELD_MANAGER))
+
+    def without_values(self) -> "LiveObject":
+        """Return what remains to be told of it once it was compared. Of many objects, the values would fill memory."""
+        return replace(self, data={}, rest={}, binary_keys=frozenset(), owned=dict.fromkeys(self.managers, frozenset()))
 
     def same_content(self, other: "LiveObject") -> bool:
         """Return whether it is the same object with the same type and values."""
@@ -67,8 +80,13 @@ class LiveObject:
         )
 
     @property
+    def managers(self) -> tuple[str, ...]:
+        """Return the field managers of its content: anyone may leave a mark on its metadata."""
+        return tuple(sorted(name for name, keys in self.owned.items() if not all(map(_is_metadata, keys)) or not keys))
+
+    @property
     def other_managers(self) -> tuple[str, ...]:
-        """Return the field managers of its data without ours."""
+        """Return the field managers of its content without ours."""
         return tuple(manager for manager in self.managers if manager != FIELD_MANAGER)
 
 
@@ -97,8 +115,8 @@ def parse(_status: int, document: Mapping[str, Any]) -> LiveObject:
             rest=rest,
             immutable=document.get("immutable") is True,
             is_being_deleted=bool(metadata.get("deletionTimestamp")),
-            managers=_managers(fields, (*_OF_KEYS, _BLIND) if not rest else None),
-            blind_managers=_managers(fields, (_BLIND,)),
+            owned=_owned(fields, rest),
+            blind_managers=tuple(sorted({printable(one["manager"]) for one in fields if _keys(one, (_BLIND,))})),
             our_keys=_our_keys(fields, rest),
             owners=tuple(f"{printable(owner['kind'])}/{printable(owner['name'])}" for owner in owners),
             finalizers=tuple(printable(name) for name in finalizers),
@@ -151,25 +169,43 @@ def _content(rest: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in rest.items() if name != "metadata"}
 
 
-def _managers(managed_fields: list[dict[str, Any]], places: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return who owns a key in one of the places, or in any but metadata and status.
+def keys_of(data: Mapping[str, Any], rest: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys of data, and the paths of what an object without data says."""
+    return frozenset(data.keys() | manifests.leaves(rest).keys())
+
+
+def _is_metadata(path: str) -> bool:
+    return path.startswith("metadata.")
+
+
+def _owned(managed_fields: list[dict[str, Any]], rest: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return what each field manager owns, of those that own anything.
 
     One whose keys were all taken over still owns the place itself, written ``.``. An apply of `stringData` owns that
     and nothing of `data`, though it writes it.
     """
-    return tuple(sorted({printable(entry["manager"]) for entry in managed_fields if any(_keys(entry, places))}))
-
-
-def _keys(entry: Mapping[str, Any], places: tuple[str, ...] | None) -> Iterator[str]:
-    """Give the keys that an entry of managedFields owns in the places, or in any but metadata and status."""
-    fields = entry.get("fieldsV1", {})
-    for place in (fields.keys() - _NOT_THEIRS) if places is None else places:
-        yield from (key.removeprefix("f:") for key in fields.get(place, {}) if key.startswith("f:"))
+    found: dict[str, frozenset[str]] = {}
+    for entry in managed_fields:
+        if keys := _content_keys(entry, rest, (*_OF_KEYS, _BLIND)):
+            name = printable(entry["manager"])
+            found[name] = found.get(name, frozenset()) | keys
+    return found
 
 
 def _our_keys(managed_fields: list[dict[str, Any]], rest: Mapping[str, Any]) -> frozenset[str] | None:
     """Return what our apply owns. An update under our name is another manager to the server."""
     for entry in managed_fields:
         if (entry["manager"], entry.get("operation")) == (FIELD_MANAGER, "Apply"):
-            return manifests.owned(rest, entry.get("fieldsV1", {})) if rest else frozenset(_keys(entry, _OF_KEYS))
+            return _content_keys(entry, rest, _OF_KEYS)
     return None
+
+
+def _content_keys(entry: Mapping[str, Any], rest: Mapping[str, Any], places: tuple[str, ...]) -> frozenset[str]:
+    return manifests.owned(rest, entry.get("fieldsV1", {})) if rest else _keys(entry, places)
+
+
+def _keys(entry: Mapping[str, Any], places: tuple[str, ...]) -> frozenset[str]:
+    """Return the keys that an entry of managedFields owns in the places."""
+    fields = entry.get("fieldsV1", {})
+    owned = (key for place in places for key in fields.get(place, {}) if key.startswith("f:"))
+    return frozenset(key.removeprefix("f:") for key in owned)
