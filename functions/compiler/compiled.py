@@ -1,22 +1,19 @@
 """The file of objects, whole: from its text to what the functions read."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from compiler import checks, loading, overlaps, registries
+from compiler import checks, loading, overlaps
 from compiler.checks import ObjectsFile
 from compiler.files import NOWHERE
 from compiler.loading import Fault, Loaded, Unreadable
-from upsert.core.fields import Path, Problem
+from upsert.core.fields import Problem
 from upsert.core.objects import Object, Target
 from upsert.errors import InputError
 from upsert.sources.source import Folder
 
 MOST_FAULTS = 50
-
-_PLACE = re.compile(r"([a-z_]+)\[([0-9]+)\]")
 
 
 def compile_objects(text: bytes, name: str, folder: Folder = NOWHERE) -> str:
@@ -38,7 +35,6 @@ def load_objects(text: bytes, name: str, folder: Folder = NOWHERE) -> ObjectsFil
     problems: list[Problem] = []
     found = checks.check(loaded.value, problems, folder)
     problems.extend(_of_overlaps(found))
-    problems.extend(_of_registries(found))
     if faults := [*loaded.faults, *_faults(problems, loaded)]:
         raise _input_error(faults, name)
     return found
@@ -80,19 +76,6 @@ def _of_overlaps(found: ObjectsFile) -> Iterator[Problem]:
             f"is for {overlap.pattern}, and so is objects[{overlap.first}], which is {title} too; "
             "expected namespaces or clusters that differ",
         )
-
-
-def _of_registries(found: ObjectsFile) -> Iterator[Problem]:
-    for index, one in enumerate(found.objects):
-        for first, second, host in registries.repeated(one):
-            text = f"is {host}, and so is {first.place}; expected each registry once"
-            yield Problem((*("objects", index), *_steps(second.place)), text)
-
-
-def _steps(place: str) -> Path:
-    """Return the path of a part's place within its object, such as ``registries[0]``."""
-    named = _PLACE.match(place)
-    return (named[1], int(named[2])) if named else ()
 
 
 def _faults(problems: list[Problem], loaded: Loaded) -> Iterator[Fault]:

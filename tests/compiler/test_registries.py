@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from compiler.compiled import compile_objects
-from compiler.registries import host_of
 from tests.compiler.cases import of_registries
+from upsert import sources
 from upsert.core.objects import Material, Ref
 from upsert.errors import InputError
-from upsert.sources import ecr
 
 ROLE = "arn:aws:iam::111122223333:role/pull"
 HOST = "111122223333.dkr.ecr.eu-west-1.amazonaws.com"
@@ -24,6 +23,11 @@ def problems(*registries: str) -> tuple[str, ...]:
     return refused.value.problems
 
 
+def login(server: str) -> str:
+    named = f"server: '{server}', " if server else ""
+    return f"{{{named}username: ci, password: {{secret: apps/registry}}}}"
+
+
 @pytest.mark.parametrize(
     ("first", "second", "host"),
     [
@@ -34,6 +38,10 @@ def problems(*registries: str) -> tuple[str, ...]:
         ("{ecr: {host: a.example.com}}", "{ecr: {host: a.example.com, region: eu-west-1}}", "a.example.com"),
         ("{ecr_public: {}}", "{ecr: {host: public.ecr.aws}}", "public.ecr.aws"),
         ("{ecr_public: {}}", f'{{ecr_public: {{role_arn: "{ROLE}"}}}}', "public.ecr.aws"),
+        ("{ecr: {host: a.example.com}}", login("https://A.example.com/v2/"), "A.example.com"),
+        (login("a.example.com"), "{ecr: {host: 'a.example.com:443'}}", "a.example.com"),
+        (login("a.example.com/team"), login("a.example.com:443/team/"), "a.example.com/team"),
+        (login(""), login("index.docker.io"), "index.docker.io"),
     ],
 )
 def test_a_registry_in_two_spellings_is_a_fault(first: str, second: str, host: str) -> None:
@@ -71,7 +79,7 @@ class PretendedAws:
     ],
 )
 def test_the_host_is_the_one_that_the_source_gives(ref: Ref) -> None:
-    source = ecr.PUBLIC if ref.source == "ecr_public" else ecr.PRIVATE
+    source = sources.TABLE[ref.source]
     material = source.read([ref], PretendedAws())[ref]
     assert isinstance(material, Material)
-    assert material.data["server"].reveal().decode() == host_of(ref)
+    assert material.data["server"].reveal().decode() == source.host(ref)

@@ -17,16 +17,19 @@ DATA_KEY = ".dockerconfigjson"
 # The fields that a kubelet reads; it passes over all others, whatever they hold.
 _TEXTS = ("username", "password", "email", "auth")
 
+# What Go's encoding/json, and so kubectl, writes as an escape though JSON does not ask for it; and what is no UTF-8.
+_ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A registry host with the username and password that it takes."""
+    """A registry host with the username and password that it takes, and a mail address if there has to be one."""
 
     host: str
     username: str
     password: Sensitive[str]
+    email: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,10 @@ class NotADockerConfig(Exception):
 def entry(login: Login) -> Entry:
     """Return the entry for a login, with the fields that `kubectl create secret docker-registry` writes."""
     auth = Sensitive(basic_auth(login.username, login.password.reveal()))
-    return Entry(login.host, (("username", Sensitive(login.username)), ("password", login.password), ("auth", auth)))
+    email = (("email", Sensitive(login.email)),) if login.email else ()
+    return Entry(
+        login.host, (("username", Sensitive(login.username)), ("password", login.password), *email, ("auth", auth))
+    )
 
 
 def merge(logins: Iterable[Login], extra: Iterable[Entry] = ()) -> tuple[Entry, ...]:
@@ -79,13 +85,14 @@ def merge(logins: Iterable[Login], extra: Iterable[Entry] = ()) -> tuple[Entry, 
 
 
 def write(entries: Iterable[Entry]) -> Sensitive[bytes]:
-    """Return the bytes of a ``.dockerconfigjson``: compact JSON, equal bytes for equal entries."""
+    """Return the bytes of a ``.dockerconfigjson``, as kubectl writes them for the same entries."""
     auths = {
         one.host: {name: value.reveal() for name, value in one.fields}
         | {name: json.loads(value.reveal()) for name, value in one.others}
         for one in entries
     }
-    return Sensitive(json.dumps({"auths": auths}, separators=(",", ":")).encode())
+    text = json.dumps({"auths": auths}, ensure_ascii=False, separators=(",", ":"))
+    return Sensitive(_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
 
 
 def entries_of(value: Sensitive[bytes]) -> tuple[Entry, ...]:

@@ -12,6 +12,14 @@ HOST = grammar(
     r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?",
     "a bare host without https:// and path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com",
 )
+# As docker configs have it: scheme and path are known to kubelets, and so is the one of Docker Hub.
+SERVER = grammar(
+    r"(https?://)?[A-Za-z0-9*]([A-Za-z0-9.*-]{0,251}[A-Za-z0-9*])?(:[0-9]{1,5})?(/[A-Za-z0-9._*-]+)*/?",
+    "the host of a registry, such as registry.example.com:5000",
+)
+# What would follow a colon, a kubelet takes for the password.
+USERNAME = grammar(r"[^:\0-\x1f\x7f]{1,512}", "a username, without a colon")
+EMAIL = grammar(r"[^\0-\x1f\x7f]{1,320}", "a mail address")
 # https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
 CLUSTER = grammar(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}", "the name of an EKS cluster")
 CLUSTER_GLOB = grammar(

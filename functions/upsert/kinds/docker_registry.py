@@ -6,60 +6,103 @@ from collections.abc import Iterable, Mapping, Sequence
 from upsert.core import docker_auth, docker_comparison, docker_config
 from upsert.core.docker_config import DATA_KEY, Entry, Login, NotADockerConfig
 from upsert.core.fields import Fields
+from upsert.core.grammars import EMAIL, SERVER, USERNAME
 from upsert.core.names import Names
-from upsert.core.objects import BadMaterial, Desired, Material, NothingYet, Object, Part
+from upsert.core.objects import BadMaterial, Desired, Material, NothingYet, Object, Part, Ref
 from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
 from upsert.kinds.kind import Kind, PartReader
 
 _AUTHS = "auths"
+_LOGIN = ("server", "username", "password", "email")
+# As `kubectl create secret docker-registry` has it.
+_DOCKER_HUB = "https://index.docker.io/v1/"
 _FORM = 'expected {"auths": {"HOST": {"username": "…", "password": "…", "auth": "…"}}} with at least one host'
 
 
 def _parts(fields: Fields, reader: PartReader) -> Sequence[Part]:
-    """Return a part for each of the registries: a login, or ``auths``, the entries that a value holds."""
+    """Return the parts of each registry: a login, ``auths`` for the entries that a value holds, or a login's parts."""
     found: list[Part] = []
+    hosts: dict[str, str] = {}
     for index, at in enumerate(fields.children("registries", "registries, such as {ecr: {}}")):
         place = f"registries[{index}]"
-        if _AUTHS in at:
+        if any(name in at for name in _LOGIN):
+            parts = _parts_of_login(place, at, reader)
+            host = parts[0].ref.get("text")
+        elif _AUTHS in at:
             at.closed((_AUTHS,))
             value = at.child(_AUTHS, "a source, such as {secret: NAME}")
-            one = reader.part(f"{place}.{_AUTHS}", value, login=False)
+            parts, host = [reader.part(f"{place}.{_AUTHS}", value, login=False)], ""
         else:
-            one = reader.part(place, at, login=True)
-        if one.ref in [other.ref for other in found]:
+            parts = [reader.part(place, at, login=True)]
+            host = reader.host(parts[0].ref)
+        host = docker_config.undecorated(host)
+        if len(parts) == 1 and parts[0].ref in [other.ref for other in found]:
             at.wrong(None, "is there twice; expected each registry once")
-        found.append(one)
+        elif host and (first := hosts.setdefault(host.lower(), place)) != place:
+            at.wrong(None, f"is {host}, and so is {first}; expected each registry once")
+        found += parts
     return found
+
+
+def _parts_of_login(place: str, at: Fields, reader: PartReader) -> list[Part]:
+    """Return the parts of ``{server, username, password, email}``, the server first."""
+    at.closed(_LOGIN)
+    texts = {"server": at.text("server", SERVER, default=_DOCKER_HUB, is_secret=True)}
+    if "email" in at:
+        texts["email"] = at.text("email", EMAIL, is_secret=True)
+    sources = {"password": at.child("password", "a source, such as {secret: NAME, member: password}")}
+    if isinstance(at.value.get("username"), Mapping):
+        sources["username"] = at.child("username", "a source")
+    else:
+        texts["username"] = at.text("username", USERNAME, is_secret=True)
+    return [
+        *(Part(f"{place}.{name}", Ref("value", (("text", text),))) for name, text in texts.items()),
+        *(reader.part(f"{place}.{name}", one, login=False) for name, one in sources.items()),
+    ]
 
 
 def _build(wanted: Object, materials: Mapping[str, Material]) -> Desired:
     """Return the Secret with an entry for each login, and the entries that are kept for other registries."""
     logins: list[Login] = []
+    rotating: set[str] = set()
     kept: list[Entry] = []
+    by_parts: dict[str, dict[str, str]] = {}
     for place, material in materials.items():
-        if "server" in material.data:
-            server, username, password = (_text(material, key) for key in ("server", "username", "password"))
+        registry, _, name = place.partition(".")
+        if name in _LOGIN:
+            by_parts.setdefault(registry, {})[name] = _text(place, material.data["value"])
+        elif "server" in material.data:
+            server, username, password = (_text(place, material.data[key]) for key in _LOGIN[:3])
             logins.append(Login(server, username, Sensitive(password)))
+            rotating.add(server)
         else:
             kept.extend(_entries(place, material.data["value"]))
+    # Where one of the sources holds nothing yet, there is no login yet.
+    logins += [_login(texts) for texts in by_parts.values() if texts.keys() >= set(_LOGIN[:3])]
     _refuse_repeated(login.host for login in logins)
     _refuse_repeated(entry.host for entry in kept)
     text = docker_config.write(docker_config.merge(logins, kept))
     if why := docker_auth.unreadable(text.reveal()):
         # One such entry, and a kubelet has no login for any host of the Secret.
         raise BadMaterial(f"a kubelet could not read the Secret: {why}")
-    return Desired(
-        resource=SECRETS,
-        name=wanted.name,
-        type=KIND.type,
-        data={DATA_KEY: text},
-        rotating=frozenset(login.host for login in logins),
-    )
+    return Desired(SECRETS, wanted.name, KIND.type, {DATA_KEY: text}, rotating=frozenset(rotating))
 
 
-def _text(material: Material, key: str) -> str:
-    return material.data[key].reveal().decode()
+def _login(texts: Mapping[str, str]) -> Login:
+    return Login(texts["server"], texts["username"], Sensitive(texts["password"]), texts.get("email", ""))
+
+
+def _text(place: str, value: Sensitive[bytes]) -> str:
+    try:
+        text = value.reveal().decode()
+    except UnicodeDecodeError:
+        raise BadMaterial(f"{place}: is no UTF-8; expected a text") from None
+    if not text:
+        raise BadMaterial(f"{place}: is empty; expected a text")
+    if place.endswith(".username") and ":" in text:
+        raise BadMaterial(f"{place}: has a colon, behind which a kubelet takes it for the password; expected none")
+    return text
 
 
 def _entries(place: str, value: Sensitive[bytes]) -> tuple[Entry, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from upsert.core.fields import Fields
-from upsert.core.objects import Desired, Material, Object, Part
+from upsert.core.objects import Desired, Material, Object, Part, Ref
 from upsert.core.resources import Resource
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Verdict
@@ -22,6 +22,9 @@ class PartReader(Protocol):
 
     def parts(self, at: Fields, *, may_be_plain: bool = False) -> Sequence[Part]:
         """Return a value for each of many keys, which are their places."""
+
+    def host(self, ref: Ref) -> str:
+        """Return the host of a login, with words for what only a deployment knows, or nothing if there is none."""
 
 
 type Data = Mapping[str, Sensitive[bytes]]

@@ -49,27 +49,28 @@ def _read(refs: Collection[Ref], aws: AwsApi) -> Reading:
     tokens: dict[tuple[str, str], _Token | SourceFailed] = {}
     found: dict[Ref, Material | SourceFailed] = {}
     for ref in refs:
-        granted_by = (_region(ref, aws), ref.get("role_arn"))
+        granted_by = (_region(ref, aws.region), ref.get("role_arn"))
         if granted_by not in tokens:
             tokens[granted_by] = _token(ref.source, *granted_by, aws=aws)
-        found[ref] = _material(_host(ref, aws), tokens[granted_by])
+        found[ref] = _material(_host(ref, aws.account, aws.region), tokens[granted_by])
     return found
 
 
 type _Token = tuple[Sensitive[str], datetime]
 
 
-def _region(ref: Ref, aws: AwsApi) -> str:
-    return PUBLIC_REGION if ref.source == _PUBLIC else ref.get("region", aws.region)
+def _region(ref: Ref, own_region: str) -> str:
+    return PUBLIC_REGION if ref.source == _PUBLIC else ref.get("region", own_region)
 
 
-def _host(ref: Ref, aws: AwsApi) -> str:
+def _host(ref: Ref, own_account: str = "THIS-ACCOUNT", own_region: str = "THIS-REGION") -> str:
     """Return the host of a registry. Without an account it is the role's own, or the function's."""
     if ref.source == _PUBLIC:
         return PUBLIC_HOST
-    role_arn = ref.get("role_arn")
-    account = ref.get("account") or (role_arn.split(":")[4] if role_arn else aws.account)
-    return ref.get("host") or private_host(account, _region(ref, aws))
+    # A role that is no ARN has been told already.
+    of_role = ref.get("role_arn").split(":")[4:5]
+    account = ref.get("account") or (of_role[0] if of_role else own_account)
+    return ref.get("host") or private_host(account, _region(ref, own_region))
 
 
 def _material(host: str, token: _Token | SourceFailed) -> Material | SourceFailed:
@@ -139,5 +140,5 @@ def _password(token: str) -> Sensitive[str] | None:
     return Sensitive(password) if username == _USERNAME and password else None
 
 
-PRIVATE = Source(_PRIVATE, gives_login=True, form=_private_form, read=_read)
-PUBLIC = Source(_PUBLIC, gives_login=True, form=_public_form, read=_read)
+PRIVATE = Source(_PRIVATE, gives_login=True, form=_private_form, read=_read, host=_host)
+PUBLIC = Source(_PUBLIC, gives_login=True, form=_public_form, read=_read, host=_host)

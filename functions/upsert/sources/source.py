@@ -40,13 +40,19 @@ class Folder(Protocol):
 type Reading = Mapping[Ref, Material | SourceFailed]
 
 
+def _no_host(_: Ref) -> str:
+    """Return nothing: it is no source of logins."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One source of bytes.
 
     `word` is its name in the file of objects; `gives_login` says whether it gives registry logins, else one value;
     `is_plain` whether the value stands in the repository. `form` reads its fields from the file, at build, and `many`
-    those of many keys at once. `read` gives each of the refs its material, or why there is none.
+    those of many keys at once. `read` gives each of the refs its material, or why there is none. `host` is that of a
+    login, with words for what only a deployment knows.
     """
 
     word: str
@@ -55,3 +61,4 @@ class Source:
     gives_login: bool = False
     is_plain: bool = False
     many: Callable[[Fields, Folder], Sequence[Part]] | None = None
+    host: Callable[[Ref], str] = _no_host
