@@ -18,6 +18,7 @@ COMPILED = "objects.json"
 VERSION = 1
 
 _LEVEL = grammar("DEBUG|INFO|WARNING|ERROR", "one of DEBUG, INFO, WARNING, ERROR")
+_DETAIL = grammar("fleet|cluster|object", "one of fleet, cluster, object")
 _FLAG = grammar("true|false", "true or false")
 _RATE = Grammar(
     re.compile(r"rate\(([1-9][0-9]{0,3}) (minute|hour)s?\)"), "rate(N minutes) or rate(N hours), such as rate(3 hours)"
@@ -29,7 +30,7 @@ class Config:
     """What is written where, and how this deployment is called.
 
     `targets` are the clusters, in the order of the file: one, unless it `is_fleet`; `own` is that of the parameter
-    ClusterName. `account` and `region` are the function's own.
+    ClusterName. `account` and `region` are the function's own. `detail` is how finely it measures.
     """
 
     own: Target
@@ -39,6 +40,7 @@ class Config:
     region: str
     schedule: timedelta
     log_level: str
+    detail: str = "object"
     is_fleet: bool = False
     state_machine: str = ""
 
@@ -74,6 +76,7 @@ def config(environment: Mapping[str, str], compiled: Mapping[str, Any]) -> Confi
         region=given.text("AWS_REGION", REGION),
         schedule=timedelta(**{f"{schedule[2]}s": int(schedule[1])}) if schedule else timedelta(),
         log_level=given.text("LOG_LEVEL", _LEVEL, default="INFO"),
+        detail=given.text("METRICS", _DETAIL, default="object"),
         is_fleet=is_fleet,
         state_machine=environment.get("FLEET_STATE_MACHINE", ""),
     )

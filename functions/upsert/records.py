@@ -1,5 +1,7 @@
 """The refresher's log records, metrics and answer: the one place that names their fields."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +11,8 @@ from upsert.core.objects import Object
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.reports import RefreshReport
 from upsert.errors import SourceFailed
+from upsert.fleet import FleetReport
+from upsert.lifetimes import Lifetime, is_token, lifetimes, not_refreshed
 from upsert.telemetry import Telemetry, Unit
 
 
@@ -17,6 +21,7 @@ class Records:
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
+        self._not_made: set[str] = set()
 
     def outcome(self, outcome: Outcome) -> None:
         """Write the record of one object in one namespace."""
@@ -62,6 +67,19 @@ class Records:
     def source_failed(self, one: Object, why: SourceFailed) -> None:
         """Write the record of an object that could not be made, and stays as it is in every namespace."""
         self._telemetry.error("source.failed", object=one.title, remedy=str(why))
+        self._not_made.add(one.title)
+        if is_token(one):
+            self._telemetry.measure("TokenSecondsToSpare", 0, Unit.SECONDS)
+
+    @contextmanager
+    def of_sources(self) -> Iterator[None]:
+        """Measure a refresh that stops since none of its objects could be made."""
+        try:
+            yield
+        except SourceFailed:
+            self._telemetry.measure("SourcesFailed", len(self._not_made))
+            self._telemetry.measure("NotRefreshed", len(self._not_made))
+            raise
 
     def unplaced(self, one: Object) -> None:
         """Write the record of an object that selects no namespace."""
@@ -71,39 +89,102 @@ class Records:
             remedy="no namespace of the cluster is in its scope; check include, exclude and selector",
         )
 
-    def completed(self, report: RefreshReport, schedule: timedelta) -> None:
-        """Write the summary of a run that went to its end, and measure it, unless it was a dry run or had no work.
+    def completed(self, report: RefreshReport, schedule: timedelta, objects: Sequence[Object]) -> dict[str, Any]:
+        """Write the summary of a run over these objects that went to its end, measure it, and return it.
 
-        A run over a part that failed nowhere says nothing about the rest: it counts no full refresh, and measures no 0
-        of ObjectsFailed, which would end an alarm that a full run raised.
+        A run that had no work measures nothing. One over a part that failed nowhere says nothing about the rest: it
+        counts no full refresh, and measures no 0 that would end an alarm which a full run raised.
         """
-        if report.expires_at:
-            self._expiry(report.expires_at, schedule)
-        self._telemetry.info("refresh.completed", **summary(report))
-        if report.dry_run or not report.had_work:
-            return
-        failed = _failed(report)
-        self._telemetry.measure("ObjectsApplied", report.applied)
-        self._telemetry.measure("ObjectsSkipped", report.skipped)
-        self._telemetry.measure("RefreshDuration", report.duration_ms, Unit.MILLISECONDS)
-        if report.is_whole or failed:
-            self._telemetry.measure("ObjectsFailed", failed)
-        if report.is_whole:
-            self._telemetry.measure("FullRefreshes", int(report.applied > 0 and not report.not_made))
+        now = datetime.now(UTC)
+        found = lifetimes(report, objects, schedule=schedule, now=now)
+        spares = {
+            "token_seconds_to_spare": min((one.spare for one in found if one.is_token), default=None),
+            "certificate_seconds_to_spare": min((one.spare for one in found if not one.is_token), default=None),
+        }
+        for one in found:
+            self._lifetime(one)
+        answer = summary(report) | spares
+        self._telemetry.info("refresh.completed", **answer)
+        if not report.had_work:
+            return answer
+        measure = self._telemetry.measure
+        measure("ObjectsApplied", report.applied)
+        measure("ObjectsUnchanged", report.unchanged)
+        measure("ObjectsSkipped", report.skipped)
+        self._watched(answer, sources_failed=len(report.not_made))
+        for title, counts in report.by_object.items():
+            measure("ObjectsApplied", counts.applied, title=title)
+            measure("ObjectsUnchanged", counts.unchanged, title=title)
+            measure("ObjectsFailed", counts.failed, title=title)
+            if counts.changed_at:
+                age = round((now - counts.changed_at).total_seconds())
+                measure("SourceAge", age, Unit.SECONDS, title=title)
+        return answer
 
-    def _expiry(self, expires_at: datetime, schedule: timedelta) -> None:
-        """Measure how long what was written lives, and warn if that is not until the next scheduled run."""
-        seconds = round((expires_at - datetime.now(UTC)).total_seconds())
-        spare = seconds - round(schedule.total_seconds())
-        self._telemetry.measure("TokenSecondsToExpiry", seconds, Unit.SECONDS)
-        self._telemetry.measure("TokenSecondsToSpare", spare, Unit.SECONDS)
-        if spare < 0:
-            self._telemetry.warning(
-                "token.expires_early",
-                token_expires_at=timestamp(expires_at),
-                seconds_to_expiry=seconds,
-                remedy="the registry token ends before the next scheduled refresh; shorten Schedule",
+    def fleet_completed(self, report: FleetReport) -> dict[str, Any]:
+        """Write a record of each cluster and the summary of a run over a fleet, measure it, and return the summary.
+
+        Of clusters that measure one after the other, each would end the alarm of another one; so alarms watch this.
+        """
+        for row in report.rows:
+            self._telemetry.info(
+                "fleet.cluster",
+                cluster=row.cluster,
+                objects=row.objects,
+                applied=row.applied,
+                failed=row.failed,
+                oldest_value_from=row.oldest_value_from,
+                error=row.error,
+                is_whole=report.is_whole,
+                dry_run=report.dry_run,
             )
+        answer = report.answer
+        self._telemetry.info(
+            "fleet.completed", **{name: value for name, value in answer.items() if name not in ("table", "cause")}
+        )
+        if report.dry_run or not report.rows:
+            return answer
+        self._telemetry.measure("ObjectsApplied", answer["applied"])
+        self._telemetry.measure("ObjectsUnchanged", answer["unchanged"])
+        self._telemetry.measure("ObjectsSkipped", answer["skipped"])
+        sources_failed = sum(row.error == SourceFailed.__name__ for row in report.rows)
+        spares = {name: report.least(name) for name in ("token_seconds_to_spare", "certificate_seconds_to_spare")}
+        self._watched(answer | spares, sources_failed=sources_failed)
+        return answer
+
+    def _watched(self, answer: Mapping[str, Any], *, sources_failed: int) -> None:
+        """Measure what alarms watch."""
+        measure, is_whole = self._telemetry.measure, answer["is_whole"]
+        if is_whole or answer["failed"]:
+            measure("ObjectsFailed", answer["failed"])
+        if is_whole or answer["not_refreshed"]:
+            measure("NotRefreshed", len(answer["not_refreshed"]))
+        if is_whole or sources_failed:
+            measure("SourcesFailed", sources_failed)
+        token, certificate = answer["token_seconds_to_spare"], answer["certificate_seconds_to_spare"]
+        if token is not None and (is_whole or token <= 0):
+            measure("TokenSecondsToSpare", token, Unit.SECONDS)
+        if certificate is not None and (is_whole or certificate <= 0):
+            measure("CertificateSecondsToSpare", certificate, Unit.SECONDS)
+        if is_whole:
+            measure("FullRefreshes", int(answer["applied"] > 0))
+            measure("RunsStopped", 0)
+
+    def _lifetime(self, one: Lifetime) -> None:
+        """Warn of what ends too early."""
+        if one.spare > 0:
+            return
+        fields = {
+            "object": one.title,
+            "expires_at": timestamp(one.expires_at),
+            "seconds_to_expiry": one.seconds,
+        }
+        if one.is_token:
+            remedy = "the registry token ends before the next scheduled run but one; shorten Schedule"
+            self._telemetry.warning("token.expires_early", **fields, remedy=remedy)
+        else:
+            remedy = "the certificate ends soon; put a new one into its source"
+            self._telemetry.warning("certificate.expires_early", **fields, remedy=remedy)
 
 
 def summary(report: RefreshReport) -> dict[str, Any]:
@@ -112,13 +193,16 @@ def summary(report: RefreshReport) -> dict[str, Any]:
         "applied": report.applied,
         # Not "created": that is the name of a record's own time in logging.
         "newly_created": report.created,
+        "unchanged": report.unchanged,
         "took_over": report.took_over,
         "skipped": report.skipped,
         "failed": _failed(report),
         "objects": report.objects,
         "objects_not_made": [title for title, _ in report.not_made],
+        "not_refreshed": not_refreshed(report),
         **_accounts(report.accounts),
-        "token_expires_at": timestamp(report.expires_at) if report.expires_at else None,
+        "expires_at": timestamp(report.expires_at) if report.expires_at else None,
+        "oldest_value_from": _oldest(report),
         "api_requests": report.api_requests,
         "duration_ms": report.duration_ms,
         "is_whole": report.is_whole,
@@ -150,3 +234,9 @@ def _accounts(counts: AccountCounts | None) -> dict[str, int]:
         "service_accounts_missing": counts.missing,
         "service_accounts_failed": len(counts.failures),
     }
+
+
+def _oldest(report: RefreshReport) -> str | None:
+    changes = (counts.changed_at for counts in report.by_object.values() if counts.changed_at)
+    oldest = min(changes, default=None)
+    return timestamp(oldest) if oldest else None

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 from upsert.core.identity import FIELD_MANAGER
 from upsert.core.redaction import MASK, Redactor
 from upsert.core.sensitive import Sensitive
-from upsert.errors import ObjectsFailed, UpsertError
+from upsert.errors import ObjectsFailed, SourceFailed, UpsertError
 
 
 def _obey_no_variables() -> None:
@@ -27,9 +27,9 @@ def _obey_no_variables() -> None:
 
 _obey_no_variables()
 
-from aws_lambda_powertools import Logger, Metrics  # noqa: E402
+from aws_lambda_powertools import Logger  # noqa: E402
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter  # noqa: E402
-from aws_lambda_powertools.metrics import MetricUnit  # noqa: E402
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit  # noqa: E402
 
 SERVICE = FIELD_MANAGER
 METRICS_NAMESPACE = "EksUpsert"
@@ -56,6 +56,14 @@ class Unit(StrEnum):
     MILLISECONDS = MetricUnit.Milliseconds.value
 
 
+class Detail(StrEnum):
+    """How finely a deployment measures: each step adds to the one before."""
+
+    FLEET = "fleet"
+    CLUSTER = "cluster"
+    OBJECT = "object"
+
+
 class Context(Protocol):
     """What Lambda tells a handler about its invocation, as far as it is used."""
 
@@ -68,10 +76,10 @@ class Telemetry:
     """Log records and metrics of one invocation.
 
     As a context manager it writes the metrics at the end, and the record of an error that stopped the run: `run` is
-    ``refresh`` or ``adopt``.
+    ``refresh`` or ``adopt``. Where `is_watched`, nobody waits for the answer, so such an error is measured, too.
     """
 
-    def __init__(self, context: Context, run: str = "refresh") -> None:
+    def __init__(self, context: Context, run: str = "refresh", *, is_watched: bool = False) -> None:
         _obey_no_variables()
         if reconfigure := getattr(sys.stdout, "reconfigure", None):
             # PYTHONIOENCODING may name an encoding in which nobody finds a metric.
@@ -96,9 +104,16 @@ class Telemetry:
         # A warm environment keeps the logger of the invocation before, with its keys, its level and its guard.
         self._logger.registered_handler.setFormatter(formatter)
         self._logger.setLevel("INFO")
-        self._metrics = Metrics(namespace=METRICS_NAMESPACE)
-        # All instances share their state, and a run that stopped before it measured anything has flushed nothing.
-        self._metrics.clear_metrics()
+        self._is_watched = is_watched
+        self._is_dry_run = False
+        self._detail = Detail.OBJECT
+        # From the environment, since a run may stop at its configuration. What is measured of a fleet as a whole names
+        # no cluster.
+        self._is_fleet = os.environ.get("FLEET") == "true"
+        self._dimensions = {"stack": os.environ.get("STACK") or SERVICE}
+        if not self._is_fleet and os.environ.get("CLUSTER_NAME"):
+            self._dimensions["cluster"] = os.environ["CLUSTER_NAME"]
+        self._metrics: dict[str, EphemeralMetrics] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -108,17 +123,28 @@ class Telemetry:
     ) -> None:
         if isinstance(error, UpsertError) and not isinstance(error, ObjectsFailed):
             self._logger.error(self._stopped, error=type(error).__name__, remedy=str(error))
-        if self._metrics.metric_set:
-            self._metrics.flush_metrics()
+        # A source that failed has a metric of its own, which must not hide a run that did not get as far.
+        if self._is_watched and error is not None and not isinstance(error, (ObjectsFailed, SourceFailed)):
+            self.measure("RunsStopped", 1)
+        for metrics in self._metrics.values():
+            metrics.flush_metrics()
 
-    def configure(self, *, level: str, cluster: str, dry_run: bool = False) -> None:
-        """Set the level, and name the cluster in every record and metric from here on; mark records of a dry run."""
+    def configure(
+        self, *, level: str, cluster: str = "", dry_run: bool = False, detail: Detail = Detail.OBJECT
+    ) -> None:
+        """Set the level, and how finely to measure; name the cluster in every record and metric from here on.
+
+        Records of a dry run are marked as such, and it measures nothing.
+        """
         self._logger.setLevel(level)
-        self._logger.append_keys(cluster=cluster)
+        self._detail = detail
+        self._is_dry_run = dry_run
+        if cluster:
+            self._logger.append_keys(cluster=cluster)
+            self._dimensions["cluster"] = cluster
         if dry_run:
             # A dry run answers with a uid that no object has: whoever compares uids has to leave it out.
             self._logger.append_keys(dry_run=True)
-        self._metrics.add_dimension("cluster", cluster)
 
     def conceal(self, secret: Sensitive[str]) -> None:
         """Mask the parts of `secret` in every record from here on."""
@@ -136,9 +162,17 @@ class Telemetry:
         """Write a record of a fault."""
         self._logger.error(event, **fields)
 
-    def measure(self, name: str, value: float, unit: Unit = Unit.COUNT) -> None:
-        """Add to a metric."""
-        self._metrics.add_metric(name, unit.value, value)
+    def measure(self, name: str, value: float, unit: Unit = Unit.COUNT, *, title: str = "") -> None:
+        """Add to a metric of the cluster, or of the fleet if none is named; with a title, to one of that object."""
+        if self._is_dry_run or (title and self._detail is not Detail.OBJECT):
+            return
+        if self._is_fleet and "cluster" in self._dimensions and self._detail is Detail.FLEET:
+            return
+        if title not in self._metrics:
+            self._metrics[title] = EphemeralMetrics(namespace=METRICS_NAMESPACE)
+            for dimension, called in (self._dimensions | ({"object": title} if title else {})).items():
+                self._metrics[title].add_dimension(dimension, called)
+        self._metrics[title].add_metric(name, unit.value, value)
 
     def _serialise(self, record: Mapping[str, Any]) -> str:
         line = json.dumps(record, default=str)

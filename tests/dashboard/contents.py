@@ -5,6 +5,7 @@ schedule would have it, or twenty minutes after if it was made by hand; nothing 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -39,7 +40,7 @@ def contents(stack: Stack, recording: Recording) -> list[Widget]:
                     ]
                 }
             case "metric":
-                content = {"series": [_series(metric, points) for metric in properties["metrics"]]}
+                content = {"series": [one for metric in properties["metrics"] for one in _series(metric, points)]}
             case "log":
                 content = {"rows": run(properties["query"], read(lines))}
             case kind:
@@ -68,17 +69,38 @@ def _lines(one: Run, at: datetime) -> Iterator[str]:
     for record in one.records:
         moved = {
             name: (datetime.fromisoformat(record[name]) + (at - one.began)).isoformat(timespec="milliseconds")
-            for name in ("timestamp", "token_expires_at")
+            for name in ("timestamp", "expires_at")
             if name in record
         }
         yield json.dumps(record | moved)
 
 
-def _series(metric: Sequence[Any], points: Sequence[Point]) -> Mapping[str, Any]:
-    namespace, name, dimension, value, options = metric
+# Such as SEARCH('{EksUpsert,cluster,object,stack} MetricName="SourceAge" stack="eks-upsert"', 'Maximum').
+_SEARCH = re.compile(r"""SEARCH\('\{(\w+),([\w,]+)\} MetricName="(\w+)" stack="([^"]+)"', 'Maximum'\)""")
+
+
+def _series(metric: Sequence[Any], points: Sequence[Point]) -> Iterator[Mapping[str, Any]]:
+    *named, options = metric
+    if named:
+        namespace, name, *pairs = named
+        dimensions = frozenset(zip(pairs[::2], pairs[1::2], strict=True))
+        yield _drawn(options["label"], options.get("color"), points, (namespace, name, dimensions))
+        return
+    found = _SEARCH.fullmatch(options["expression"])
+    if not found:
+        raise NotImplementedError(f"a metric that is not known here: {options['expression']}")
+    namespace, names, name, stack = found.groups()
+    keys = {(point.namespace, point.name, point.dimensions) for point in points}
+    for key in sorted(keys, key=lambda key: sorted(key[2])):
+        called = dict(key[2])
+        if key[:2] == (namespace, name) and sorted(called) == names.split(",") and called["stack"] == stack:
+            yield _drawn(f"{called['object']}: {name}", None, points, key)
+
+
+def _drawn(label: str, color: str | None, points: Sequence[Point], key: tuple[str, str, Any]) -> Mapping[str, Any]:
     own = [
         (point.at.timestamp(), point.value)
         for point in points
-        if (point.namespace, point.name, point.dimensions) == (namespace, name, frozenset({(dimension, value)}))
+        if (point.namespace, point.name, point.dimensions) == key
     ]
-    return {"label": options["label"], "color": options.get("color"), "points": own}
+    return {"label": label, "color": color, "points": own}

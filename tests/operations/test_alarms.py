@@ -19,19 +19,22 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 FUNCTION = "RefreshFunction"
 ALL = (
     "NoRefreshAlarm",
-    "ObjectFailedAlarm",
     "RunStoppedAlarm",
+    "NotRefreshedAlarm",
+    "SourceFailedAlarm",
+    "ObjectFailedAlarm",
+    "TokenExpiresEarlyAlarm",
+    "CertificateExpiresEarlyAlarm",
     "RunLostAlarm",
     "ThrottledAlarm",
     "SlowAlarm",
-    "TokenExpiresEarlyAlarm",
 )
 
-# An ECR token's life, and how often runs are scheduled by default.
-TOKEN_HOURS, SCHEDULE_HOURS = 12, 3
+# An ECR token's life, how often runs are scheduled by default, and how long people need.
+TOKEN_HOURS, SCHEDULE_HOURS, NEEDED_HOURS = 12, 3, 3
 
-# For each run of the story, the alarms that it raises on its own, of those that one run can raise. By hand, also failed
-# objects end a run with an error, for whoever waits for the answer.
+# For each run of the story, the alarms that it raises on its own, of those that one run can raise. A run by hand raises
+# none by stopping, since somebody sees that.
 RAISED = {
     "clean": set(),
     "dry run": set(),
@@ -39,10 +42,11 @@ RAISED = {
     "contested": set(),
     "recreated": set(),
     "failing": {"ObjectFailedAlarm"},
-    "failing by hand": {"ObjectFailedAlarm", "RunStoppedAlarm"},
+    "failing by hand": {"ObjectFailedAlarm"},
     "by hand while failing": set(),
     "cluster down": {"RunStoppedAlarm"},
     "short token": {"ObjectFailedAlarm", "TokenExpiresEarlyAlarm"},
+    "no token": {"SourceFailedAlarm", "NotRefreshedAlarm", "TokenExpiresEarlyAlarm"},
     "wrong setting": {"RunStoppedAlarm"},
     "repaired": set(),
 }
@@ -87,7 +91,9 @@ def test_after_a_clean_run_no_alarm_but_those_without_data_is_anything_but_ok(
     stack: Stack, recording: Recording
 ) -> None:
     found = states(stack, measured(recording.named("clean"), at(minutes=5)), at=at(minutes=30))
-    assert {alarm: now for alarm, now in found.items() if now != OK} == {"RunLostAlarm": UNKNOWN}
+    # The queue has not told anything yet, and there is no certificate.
+    silent = {"RunLostAlarm": UNKNOWN, "CertificateExpiresEarlyAlarm": UNKNOWN}
+    assert {alarm: now for alarm, now in found.items() if now != OK} == silent
 
 
 def test_no_refresh_fires_seven_hours_after_the_last_one_and_ends_with_the_next(
@@ -150,40 +156,18 @@ def test_a_failed_object_stays_an_alarm_until_a_run_over_all_of_them_is_clean(
     assert changes[2][0] >= at(hours=4)
 
 
-def test_a_tenants_lasting_fault_does_not_hide_a_run_that_stops(stack: Stack, recording: Recording) -> None:
-    points = [point for hour in (0, 3, 6) for point in measured(recording.named("failing"), at(hours=hour))]
-    points += measured(recording.named("cluster down"), at(hours=9))
-    lasting = history(alarms(stack)["ObjectFailedAlarm"], points, start=at(), end=at(hours=12))
-    assert [now for _, now in lasting] == [UNKNOWN, ALARM], "it is told once"
-    stopped = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=12))
-    assert [now for _, now in stopped] == [UNKNOWN, OK, ALARM]
-    assert stopped[-1][0] - at(hours=9) <= timedelta(minutes=15)
-
-
-def test_a_stopped_run_is_an_alarm_until_a_run_succeeds(stack: Stack, recording: Recording) -> None:
-    points = measured(recording.named("cluster down"), at()) + measured(recording.named("clean"), at(minutes=3))
+def test_a_stopped_run_is_an_alarm_until_a_run_over_everything_succeeds(stack: Stack, recording: Recording) -> None:
+    points = measured(recording.named("cluster down"), at()) + measured(recording.named("by hand"), at(minutes=2))
+    points += measured(recording.named("clean"), at(minutes=5))
     changes = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=1))
     assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
+    assert changes[2][0] >= at(minutes=5)
 
 
-@pytest.mark.parametrize("minutes", [5, 15])
-def test_a_run_that_times_out_is_an_alarm_as_soon_as_it_ends(stack: Stack, minutes: int) -> None:
-    points = lambda_points(FUNCTION, at(hours=1), errors=1, duration_ms=minutes * 60_000)
-    points += lambda_points(FUNCTION, at(), errors=0, duration_ms=1000)
-    changes = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=6))
-    assert [now for _, now in changes] == [UNKNOWN, OK, ALARM]
-    assert changes[-1][0] == at(hours=1, minutes=minutes)
-
-
-def test_a_stopped_run_stays_an_alarm_while_it_is_in_one_window_with_clean_ones(stack: Stack) -> None:
-    points = [
-        point
-        for minute, errors in ((0, 1), (1, 0), (15, 0))
-        for point in lambda_points(FUNCTION, at(minutes=minute), errors=errors, duration_ms=1000)
-    ]
-    changes = history(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=6))
-    assert [now for _, now in changes] == [UNKNOWN, ALARM, OK]
-    assert changes[-1][0] == at(minutes=21)
+def test_a_typo_by_hand_is_no_alarm(stack: Stack, recording: Recording) -> None:
+    assert recording.named("failing by hand").seen.error
+    points = measured(recording.named("failing by hand"), at())
+    assert state(alarms(stack)["RunStoppedAlarm"], points, start=at(), end=at(hours=1)) == UNKNOWN
 
 
 def test_a_message_in_the_queue_stays_an_alarm_until_the_queue_is_empty(stack: Stack) -> None:
@@ -231,10 +215,11 @@ def test_every_alarm_on_the_functions_own_metrics_watches_one_that_runs_measure(
 ) -> None:
     found = {(point.name, point.dimensions) for point in points_of(recording.records)}
     watched = [alarm for alarm in alarms(stack).values() if alarm.get("Namespace") == METRICS_NAMESPACE]
-    assert len(watched) == 3
+    assert len(watched) == 7
     for alarm in watched:
         dimensions = frozenset((pair["Name"], pair["Value"]) for pair in alarm["Dimensions"])
-        assert (alarm["MetricName"], dimensions) in found
+        # The recording has no certificate.
+        assert (alarm["MetricName"], dimensions) in found or alarm["MetricName"] == "CertificateSecondsToSpare"
 
 
 def test_every_alarm_reaches_the_topic_of_the_stack_or_the_one_that_is_given(stack: Stack) -> None:
@@ -261,31 +246,6 @@ def test_without_monitoring_failed_runs_are_still_kept() -> None:
     assert not {kind for kind in kinds if kind.startswith(("AWS::CloudWatch", "AWS::SNS"))}
     assert "AWS::Logs::QueryDefinition" not in kinds
     assert "AWS::SQS::Queue" in kinds
-
-
-FLEET = Stack(ClusterName=CLUSTER, Fleet="true")
-
-
-def test_in_a_fleet_the_state_machine_tells_of_runs_that_stopped() -> None:
-    assert set(ALL) ^ set(alarms(FLEET)) == {"RunStoppedAlarm", "FleetFailedAlarm"}
-    shown = FLEET.of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]
-    assert "RunStoppedAlarm" not in shown
-    assert '"FleetFailedAlarm.Arn"' in shown
-
-
-def test_a_fleet_that_is_not_started_is_an_alarm_by_the_cluster_that_the_parameter_names(recording: Recording) -> None:
-    points = measured(recording.named("clean"), at())
-    changes = history(alarms(FLEET)["NoRefreshAlarm"], points, start=at(), end=at(hours=8))
-    assert [now for _, now in changes] == [UNKNOWN, OK, ALARM]
-
-
-def test_each_failed_run_over_the_fleet_is_an_alarm_that_says_nothing_of_a_repair() -> None:
-    alarm = alarms(FLEET)["FleetFailedAlarm"]
-    machine = frozenset({("StateMachineArn", "FleetStateMachine")})
-    points = [Point("AWS/States", "ExecutionsFailed", machine, at(hours=hours), 1) for hours in (1, 7)]
-    changes = history(alarm, points, start=at(), end=at(hours=8))
-    assert [now for _, now in changes] == [UNKNOWN, OK, ALARM, OK, ALARM, OK]
-    assert "OKActions" not in alarm
 
 
 def test_monitoring_brings_the_dashboard_with_its_alarms(stack: Stack) -> None:

@@ -1,4 +1,4 @@
-"""The costs in docs/architecture.md and docs/fleets.md are what their formulas give, with the sizes of real records."""
+"""The costs in docs/costs.md are what their formulas give, with the sizes of real records."""
 
 import re
 from pathlib import Path
@@ -10,15 +10,20 @@ from tests.support.recording import Recording
 from tests.support.template import Stack
 
 DOCS = Path(__file__).parents[2] / "docs"
-TEXT = (DOCS / "architecture.md").read_text()
-FLEETS = (DOCS / "fleets.md").read_text()
-TABLE = re.search(r"<!-- costs -->\n(.*?)<!-- /costs -->", TEXT, re.DOTALL)
-ROWS = [
-    [cell.strip() for cell in line.strip("|\n").split("|")] for line in (TABLE[1] if TABLE else "").splitlines()[2:]
-]
+TEXT = (DOCS / "costs.md").read_text()
+
+
+def rows(mark: str) -> list[list[str]]:
+    """Return the cells of the table between these marks."""
+    table = re.search(rf"<!-- {mark} -->\n(.*?)<!-- /{mark} -->", TEXT, re.DOTALL)
+    assert table, mark
+    return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table[1].splitlines()[2:]]
+
+
+ROWS = rows("costs")
 
 RUNS = 8 * 365 / 12
-BYTES_PER_NAMESPACE, BYTES_PER_RUN = 460, 2000
+BYTES_PER_NAMESPACE, BYTES_PER_RUN = 460, 2500
 ADDED_PER_RECORD = 26  # by CloudWatch Logs, in what it charges for
 PRICE_PER_METRIC, PRICE_PER_ALARM = 0.30, 0.10
 CLUSTERS, TRANSITIONS_PER_CLUSTER, PRICE_PER_TRANSITION = 300, 3, 0.025 / 1000
@@ -56,11 +61,28 @@ def test_the_rest_of_a_run_is_no_longer_than_the_formula_says(recording: Recordi
     assert sum(len(line) + ADDED_PER_RECORD for line in rest) + lambdas_own <= BYTES_PER_RUN
 
 
-def test_a_fleets_costs_are_what_the_formulas_give(recording: Recording) -> None:
+def test_the_formulas_shown_have_the_numbers_that_are_counted(stack: Stack, recording: Recording) -> None:
     metrics = len({(point.name, point.dimensions) for point in points_of(recording.records)})
+    assert f"    metrics  {metrics} × 0.30 × R / 730" in TEXT
+    assert f"come to at most {metrics * PRICE_PER_METRIC:.2f}" in TEXT
+    assert f"    alarms   {len(stack.of_type('AWS::CloudWatch::Alarm'))} × 0.10" in TEXT
+    assert f"(460 × N + {BYTES_PER_RUN:,})" in TEXT
+
+
+def test_a_fleets_costs_are_what_the_formulas_give(recording: Recording) -> None:
+    points = {(point.name, point.dimensions) for point in points_of(recording.records)}
+    of_object = sum(len(dimensions) == 3 for _, dimensions in points)
+    # What alarms watch is measured of a fleet as a whole, too.
+    of_cluster = of_fleet = len(points) - of_object
+    expected = {
+        "`object`": of_fleet + CLUSTERS * (of_cluster + of_object),
+        "`cluster`": of_fleet + CLUSTERS * of_cluster,
+        "`fleet`": of_fleet,
+    }
+    found = {row[0]: row[2:] for row in rows("fleet")}
+    assert found == {
+        name: [f"{metrics:,}", f"{metrics * PRICE_PER_METRIC * RUNS / 730:.2f}"] for name, metrics in expected.items()
+    }
     runs = CLUSTERS * RUNS
-    assert f"{runs:,.0f} runs" in FLEETS
-    assert f"{runs * TRANSITIONS_PER_CLUSTER * PRICE_PER_TRANSITION:.2f} $" in FLEETS
-    assert f"{metrics} metrics in the hours with a run: {metrics * PRICE_PER_METRIC * runs / 730:.0f} $" in FLEETS
-    every_five_hours = CLUSTERS * 24 / 5 * 365 / 12
-    assert f"`rate(5 hours)` it is {metrics * PRICE_PER_METRIC * every_five_hours / 730:.0f} $" in FLEETS
+    assert f"are {runs:,.0f} runs" in TEXT
+    assert f"at most: {runs * TRANSITIONS_PER_CLUSTER * PRICE_PER_TRANSITION:.2f}," in TEXT

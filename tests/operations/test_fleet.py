@@ -122,9 +122,9 @@ def machine(**parameters: str) -> dict[str, Any]:
 
 
 def tasks() -> list[dict[str, Any]]:
-    """Return the states that invoke the function: the question, and the refresh of one cluster."""
+    """Return the states that invoke the function: the question, the refresh of one cluster, and the sum."""
     states = machine()["States"]
-    return [states["WhichClusters"], states["EachCluster"]["ItemProcessor"]["States"]["Refresh"]]
+    return [states["WhichClusters"], states["EachCluster"]["ItemProcessor"]["States"]["Refresh"], states["Summary"]]
 
 
 def test_every_state_is_reached_and_every_way_ends() -> None:
@@ -145,8 +145,11 @@ def test_every_state_is_reached_and_every_way_ends() -> None:
 
 
 def test_the_function_names_the_clusters_and_each_is_one_invocation() -> None:
-    question, refresh = tasks()
+    question, refresh, summary = tasks()
     assert question["Arguments"]["Payload"] == {"clusters_for": "{% $states.input %}"}
+    assert summary["Arguments"]["Payload"] == {
+        "summary_of": {"event": "{% $states.context.Execution.Input %}", "clusters": "{% $states.input %}"}
+    }
     assert refresh["Arguments"]["Payload"] == {
         "cluster": "{% $states.input %}",
         "event": "{% $states.context.Execution.Input %}",
@@ -156,11 +159,12 @@ def test_the_function_names_the_clusters_and_each_is_one_invocation() -> None:
 
 
 def test_only_faults_of_lambda_are_tried_again_and_a_cluster_fails_alone() -> None:
-    question, refresh = tasks()
-    for task in (question, refresh):
+    question, refresh, summary = tasks()
+    for task in (question, refresh, summary):
         (retry,) = task["Retry"]
         assert all(error.startswith("Lambda.") for error in retry["ErrorEquals"])
     assert "Catch" not in question
+    assert "Catch" not in summary
     (catch,) = refresh["Catch"]
     assert catch["ErrorEquals"] == ["States.ALL"]
 
@@ -202,18 +206,7 @@ def test_without_a_fleet_there_is_no_state_machine() -> None:
     assert set(Stack(**FLEET).resources) - set(Stack(ClusterName="demo").resources) == {
         "FleetStateMachine",
         "FleetRole",
-        "FleetFailedAlarm",
     }
-
-
-def test_the_fleets_alarm_has_its_section_and_says_of_which_fleet() -> None:
-    one, many = Stack(ClusterName="demo"), Stack(**FLEET)
-    own = set(many.of_type("AWS::CloudWatch::Alarm")) - set(one.of_type("AWS::CloudWatch::Alarm"))
-    sections = re.findall(r"^## (Alarm: .*)$", (ROOT / "docs" / "fleets.md").read_text(), re.MULTILINE)
-    texts = [many.resources[name]["Properties"]["AlarmDescription"] for name in own]
-    named = [re.findall(r'docs/fleets\.md, section "([^"]+)"', text) for text in texts]
-    assert sorted(named) == sorted([section] for section in sections)
-    assert all("production-eu" in text and len(text) <= 1024 for text in texts)
 
 
 BOUNDARY = "arn:aws:iam::210987654321:policy/team"

@@ -67,7 +67,7 @@ def test_a_contested_namespace_is_named_with_who_contests_it(ask: Ask) -> None:
 
 def test_failures_are_counted_by_reason_with_an_example_and_the_remedy(ask: Ask) -> None:
     rows = {row["why"]: row for row in ask("Failures by reason")}
-    assert set(rows) == {"immutable", "wrong-type", "ClusterNotActive", "InputError"}
+    assert set(rows) == {"immutable", "wrong-type", "ClusterNotActive", "InputError", "SourceFailed", "source.failed"}
     assert (rows["immutable"]["times"], rows["immutable"]["for_example"]) == (3, FROZEN)
     assert (rows["wrong-type"]["namespaces"], rows["wrong-type"]["for_example"]) == (1, OTHER_TYPE)
     assert rows["ClusterNotActive"]["namespaces"] == 0

@@ -1,4 +1,7 @@
-"""The state machine, run by the local AWS as its own role with a function that answers as told, sums up the answers."""
+"""The state machine, run by the local AWS as its own role with a function that answers as told, shows what they sum to.
+
+The clusters' answers are told; the sum of them is the function's own.
+"""
 
 import io
 import json
@@ -15,7 +18,12 @@ from tests.support.template import ROOT, Stack
 
 # It is told what to answer by the event that a person starts the execution with, which has to reach it each time.
 FUNCTION = """
+from types import SimpleNamespace
+from upsert.fleet import fleet_report
+
 def handler(event, context):
+    if "summary_of" in event:
+        return fleet_report(event, SimpleNamespace(targets=(), objects=())).answer
     if "clusters_for" in event:
         names = event["clusters_for"]["names"]
         if isinstance(names, str):
@@ -75,6 +83,8 @@ class Machine:
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w") as target:
             target.writestr("told.py", FUNCTION)
+            for file in sorted((ROOT / "functions" / "upsert").rglob("*.py")):
+                target.write(file, file.relative_to(ROOT / "functions"))
         role = aws.client("iam").create_role(
             RoleName="told",
             AssumeRolePolicyDocument=json.dumps(
@@ -97,8 +107,21 @@ def machine() -> Iterator[Machine]:
         yield Machine(aws)
 
 
-def answer(applied: int, *, skipped: int = 0, failed: int = 0) -> dict[str, object]:
-    return {"applied": applied, "skipped": skipped, "failed": failed, "dry_run": False, "objects": 1}
+def answer(applied: int, *, skipped: int = 0, failed: int = 0, not_refreshed: int = 0) -> dict[str, object]:
+    return {
+        "objects": 2,
+        "applied": applied,
+        "unchanged": 0,
+        "skipped": skipped,
+        "failed": failed,
+        "not_refreshed": ["secret/a", "secret/b"][:not_refreshed],
+        "token_seconds_to_spare": 21600,
+        "certificate_seconds_to_spare": None,
+        "oldest_value_from": "2026-11-30T06:45:35Z",
+        "is_whole": True,
+        "dry_run": False,
+        "took_over": 0,
+    }
 
 
 def test_the_name_in_the_definition_is_the_one_that_outputs_use() -> None:
@@ -106,14 +129,25 @@ def test_the_name_in_the_definition_is_the_one_that_outputs_use() -> None:
     assert arn in FLEET.outputs["RefreshNow"]["Value"]
 
 
+CLEAN = {
+    "unchanged": 0,
+    "skipped": 0,
+    "failed": 0,
+    "not_refreshed": [],
+    "is_whole": True,
+    "dry_run": False,
+    "cause": "",
+}
+
+
 @pytest.mark.parametrize(
     ("answers", "summary"),
     [
-        ({}, {"clusters": 0, "refreshed": 0, "applied": 0, "skipped": 0, "failures": []}),
-        ({"a": answer(3, skipped=1)}, {"clusters": 1, "refreshed": 1, "applied": 3, "skipped": 1, "failures": []}),
+        ({}, CLEAN | {"clusters": 0, "refreshed": 0, "applied": 0, "is_whole": False}),
+        ({"a": answer(3, skipped=1)}, CLEAN | {"clusters": 1, "refreshed": 1, "applied": 3, "skipped": 1}),
         (
             {"a": answer(3), "b": answer(4, skipped=2), "c": answer(0)},
-            {"clusters": 3, "refreshed": 3, "applied": 7, "skipped": 2, "failures": []},
+            CLEAN | {"clusters": 3, "refreshed": 3, "applied": 7, "skipped": 2},
         ),
     ],
 )
@@ -121,17 +155,33 @@ def test_when_every_cluster_was_refreshed_it_succeeds_with_the_sums(
     machine: Machine, answers: dict[str, object], summary: dict[str, object]
 ) -> None:
     ended = machine.run(list(answers), answers)
-    assert (ended["status"], json.loads(ended["output"])) == ("SUCCEEDED", summary)
+    assert ended["status"] == "SUCCEEDED"
+    output = json.loads(ended["output"])
+    assert len(output.pop("table")) == 1 + len(answers)
+    assert output == summary
+
+
+def test_the_output_is_a_table_of_the_clusters(machine: Machine) -> None:
+    ended = machine.run(["production-eu", "b"], {"production-eu": answer(30), "b": answer(4)})
+    assert json.loads(ended["output"])["table"] == [
+        "cluster        objects  applied  failed  oldest value",
+        "b              2        4        0       2026-11-30T06:45:35Z",
+        "production-eu  2        30       0       2026-11-30T06:45:35Z",
+    ]
 
 
 @pytest.mark.parametrize(
     ("answers", "cause"),
     [
-        ({"a": answer(3, failed=2)}, r"1 of 1 clusters failed: a \(2 failed, 3 applied\)\. Applied in all: 3"),
-        ({"a": "ClusterUnreachable"}, r"1 of 1 clusters failed: a \(.*it does not answer.*\)\. Applied in all: 0"),
+        ({"a": answer(3, failed=2)}, r"1 of 1 clusters failed: a \(2 failed, 3 applied\)\. Applied in all: 3\n"),
+        ({"a": "ClusterUnreachable"}, r"1 of 1 clusters failed: a \(.*it does not answer.*\)\. Applied in all: 0\n"),
+        (
+            {"a": answer(3, failed=4, not_refreshed=1)},
+            r"1 of 1 clusters failed: a \(4 failed, 3 applied, 1 of 2 objects not refreshed\)\. Applied in all: 3\n",
+        ),
         (
             {"a": "ClusterUnreachable", "b": answer(4), "c": answer(1, failed=1)},
-            r"2 of 3 clusters failed: a \(.*it does not answer.*\); c \(1 failed, 1 applied\)\. Applied in all: 5",
+            r"2 of 3 clusters failed: a \(.*it does not answer.*\); c \(1 failed, 1 applied\)\. Applied in all: 5\n",
         ),
     ],
 )
@@ -140,7 +190,8 @@ def test_a_cluster_that_failed_or_on_which_something_did_is_named_after_all_had_
 ) -> None:
     ended = machine.run(list(answers), answers)
     assert (ended["status"], ended["error"]) == ("FAILED", "ClustersFailed")
-    assert re.fullmatch(cause, ended["cause"], re.DOTALL), ended["cause"]
+    assert re.match(cause, ended["cause"], re.DOTALL), ended["cause"]
+    assert "\ncluster  objects  applied  failed  oldest value\na " in ended["cause"], "a failed run has no other output"
 
 
 def test_a_question_that_the_function_refuses_is_no_success(machine: Machine) -> None:

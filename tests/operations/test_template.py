@@ -44,6 +44,7 @@ GOOD = {
     "RepositoryArns": ["", "arn:aws:ecr:*:123456789012:repository/team/*"],
     "AuditLogGroup": ["", "/aws/eks/demo/cluster"],
     "LogLevel": ["DEBUG", "INFO", "WARNING", "ERROR"],
+    "Metrics": ["fleet", "cluster", "object"],
     "Schedule": ["rate(1 minute)", "rate(90 minutes)", "rate(300 minutes)", "rate(1 hour)", "rate(5 hours)"],
     "PermissionsBoundary": [
         "",
@@ -67,6 +68,7 @@ BAD = {
     "RepositoryArns": ["*", "team/app", "arn:aws:ecr:eu-central-1:123456789012:repository/", "arn:aws:s3:::a"],
     "AuditLogGroup": ["/aws/eks/my cluster", "a" * 513],
     "LogLevel": ["", "info", "TRACE"],
+    "Metrics": ["", "all", "Object"],
     "Schedule": [
         *(
             "",
@@ -142,7 +144,16 @@ def test_what_is_written_where_is_no_parameter() -> None:
     assert set(PARAMETERS) == {
         *("ClusterName", "Fleet", "CreateAccessEntry"),
         *("ReadableArns", "DecryptableKeyArns", "AssumableRoleArns", "RepositoryArns"),
-        *("Schedule", "ScheduleState", "AuditLogGroup", "AlarmEmail", "AlarmTopicArn", "Monitoring", "CreateAdopter"),
+        *(
+            "Schedule",
+            "ScheduleState",
+            "AuditLogGroup",
+            "AlarmEmail",
+            "AlarmTopicArn",
+            "Monitoring",
+            "Metrics",
+            "CreateAdopter",
+        ),
         *("SubnetIds", "SecurityGroupIds", "Architecture", "MemorySize", "Timeout", "LogLevel", "LogRetentionDays"),
         "PermissionsBoundary",
     }
@@ -163,6 +174,8 @@ def test_both_functions_get_the_same_variables_and_the_refresher_of_a_fleet_the_
         "FLEET": "false",
         "ACCOUNT_ID": "123456789012",
         "SCHEDULE": "rate(3 hours)",
+        "STACK": "eks-upsert",
+        "METRICS": "object",
         "LOG_LEVEL": "INFO",
     }
     assert one == {"RefreshFunction": shared, "AdoptFunction": shared}
@@ -210,6 +223,8 @@ def test_the_function_reads_the_variables_that_it_gets_and_no_other() -> None:
     config(environment, {"version": 1, "clusters": [{"name": "demo"}], "objects": []})
     # Beside its own it looks at what libraries would read, to say by name what is wrong there.
     own = {name for name in environment.read if not name.startswith(LIBRARIES)}
+    # Metrics have this one also where the configuration is wrong.
+    own.add("STACK")
     assert own == {name for name in environment if not name.startswith(LIBRARIES)}
 
 
@@ -220,7 +235,7 @@ def test_the_defaults_are_settings_for_this_account_and_one_cluster() -> None:
 
 
 # The parameters that the function gets the value of.
-PASSED_ON = ("ClusterName", "Fleet", "LogLevel", "Schedule")
+PASSED_ON = ("ClusterName", "Fleet", "LogLevel", "Metrics", "Schedule")
 
 
 @pytest.mark.parametrize(("parameter", "value"), [case for case in cases(GOOD) if case[0] in PASSED_ON])

@@ -135,6 +135,12 @@ class Stage:
         with self._aws.ecr.answering(ecr_standin.expiring_soon):
             yield
 
+    @contextmanager
+    def no_tokens(self) -> Iterator[None]:
+        """Let the registry refuse the function's role."""
+        with self._aws.ecr.answering(ecr_standin.denied):
+            yield
+
 
 def play(stage: Stage, *, quiet_runs: int = 1) -> Recording:
     """Play the story and return it; `quiet_runs` is how many runs with nothing to tell come in a row."""
@@ -166,6 +172,8 @@ def play(stage: Stage, *, quiet_runs: int = 1) -> Recording:
         stage.run("cluster down")
     with stage.short_tokens():
         stage.run("short token")
+    with stage.no_tokens():
+        stage.run("no token")
     stage.run("wrong setting", SCHEDULE="often")
     stage.delete_secret(FROZEN)
     stage.delete_secret(OTHER_TYPE)

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from tests.operations import parameters
 from tests.support.context import Context
+from tests.support.objects import pull_object
 from tests.support.refresher import EXPIRES_AT
 from tests.support.template import ROOT, Stack, load
 from tests.support.written import Written
@@ -73,7 +74,7 @@ def test_the_record_shown_has_the_fields_that_are_written(written: Written) -> N
             Applied("secret/aws-ecr-token", "team-blue", "u-1", "213", "updated", ("old-cron-job",), 200, 13)
         )
         report = RefreshReport(is_whole=True, dry_run=False, applied=1, objects=1, expires_at=EXPIRES_AT)
-        records.completed(report, timedelta(hours=3))
+        records.completed(report, timedelta(hours=3), [pull_object()])
     by_name = {record["message"]: record for record in written.records()}
     shown = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL)]
     assert [record["message"] for record in shown] == ["object.applied"]

@@ -18,8 +18,9 @@ from upsert.core.account_outcomes import (
     AccountPatched,
     AccountUnchanged,
 )
+from upsert.core.objects import Object, Part, Ref, Scope
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
-from upsert.core.reports import RefreshReport
+from upsert.core.reports import ObjectCounts, RefreshReport
 from upsert.errors import SourceFailed
 from upsert.records import Records
 from upsert.telemetry import Telemetry
@@ -29,6 +30,7 @@ APPLIED = Applied(TITLE, "team-a", "u-1", "42", "updated", ("helm",), 200, 12)
 SKIPPED = Skipped(TITLE, "team-b", "terminating")
 FAILED = Failed(TITLE, "team-c", "immutable", 422, "delete it")
 ACCOUNT_FAILED = Failed("serviceaccount/default", "team-a", "service-account", 403, "apply the role")
+CHANGED_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 REPORT = RefreshReport(
     is_whole=True,
     dry_run=False,
@@ -41,28 +43,51 @@ REPORT = RefreshReport(
     expires_at=EXPIRES_AT,
     api_requests=6,
     duration_ms=1234,
+    unchanged=2,
+    by_object={TITLE: ObjectCounts(3, 2, 1, changed_at=CHANGED_AT, expires_at=EXPIRES_AT)},
 )
 SUMMARY = {
     "applied": 3,
     "newly_created": 1,
+    "unchanged": 2,
     "took_over": 1,
     "skipped": 1,
     "failed": 1,
     "objects": 1,
     "objects_not_made": [],
-    "token_expires_at": "2030-01-02T03:04:05Z",
+    "not_refreshed": [],
+    "expires_at": "2030-01-02T03:04:05Z",
+    "oldest_value_from": "2026-01-02T03:04:05Z",
     "api_requests": 6,
     "duration_ms": 1234,
     "is_whole": True,
     "dry_run": False,
 }
 SCHEDULE = timedelta(hours=3)
+TOKEN = pull_object()
+CERTIFICATE = Object("wildcard", "tls", (Part("data.tls.crt", Ref("secret", (("name", "tls/wildcard"),))),), Scope())
 
 
 def started() -> Telemetry:
     running = Telemetry(Context(aws_request_id="request-1"))
     running.configure(level="INFO", cluster="test")
     return running
+
+
+def completed(report: RefreshReport, *objects: Object, schedule: timedelta = SCHEDULE) -> dict[str, Any]:
+    """Let a run be told and measured, and return its answer."""
+    with started() as telemetry:
+        return Records(telemetry).completed(report, schedule, objects or (TOKEN,))
+
+
+def measured(written: Written, *names: str) -> dict[str, list[float]]:
+    """Return what was measured under the cluster, of these metrics or of all but the seconds."""
+    (line,) = [line for line in written.metrics() if "object" not in line] or [{}]
+    return {
+        name: values
+        for name, values in line.items()
+        if isinstance(values, list) and (name in names if names else "Seconds" not in name)
+    }
 
 
 def bodies(written: Written) -> list[dict[str, Any]]:
@@ -204,20 +229,27 @@ def test_the_record_of_an_object_without_a_namespace_has_these_fields(written: W
     ]
 
 
-def test_the_summary_has_these_fields(written: Written) -> None:
-    Records(started()).completed(REPORT, SCHEDULE)
+def test_the_summary_has_these_fields_and_is_the_answer(written: Written) -> None:
+    answer = completed(REPORT)
 
-    assert bodies(written)[-1] == {"level": "INFO", "message": "refresh.completed", **SUMMARY}
+    spare = answer.pop("token_seconds_to_spare")
+    assert spare > 0
+    assert answer == SUMMARY | {"certificate_seconds_to_spare": None}
+    *_, record = [one for one in bodies(written) if "message" in one]
+    # What is None is left out of records.
+    told = {name: value for name, value in answer.items() if value is not None}
+    assert record == {"level": "INFO", "message": "refresh.completed", "token_seconds_to_spare": spare, **told}
 
 
 @pytest.mark.parametrize(
     ("changes", "fields"),
     [
         ({}, {}),
-        ({"expires_at": None}, {"token_expires_at": None}),
+        ({"expires_at": None}, {"expires_at": None}),
+        ({"by_object": {}}, {"oldest_value_from": None}),
         (
             {"not_made": (("secret/other", SourceFailed("gone")),), "objects": 2},
-            {"objects": 2, "objects_not_made": ["secret/other"]},
+            {"objects": 2, "objects_not_made": ["secret/other"], "not_refreshed": ["secret/other"]},
         ),
         (
             {"accounts": AccountCounts(1, 2, 3, (ACCOUNT_FAILED,))},
@@ -236,84 +268,166 @@ def test_the_answer_has_the_fields_of_the_summary(changes: dict[str, Any], field
     assert records.summary(replace(REPORT, **changes)) == {**SUMMARY, **fields}
 
 
-def test_a_token_that_ends_before_the_next_run_is_a_warning_with_these_fields(written: Written) -> None:
-    soon = datetime.now(UTC) + timedelta(hours=5)
+def ending(title: str, expires_in: timedelta, *, applied: int = 1, failed: int = 0) -> RefreshReport:
+    """Return the report of a run over one object that ends then."""
+    expires_at = datetime.now(UTC) + expires_in
+    counts = ObjectCounts(applied, 0, failed, expires_at=expires_at)
+    return replace(REPORT, expires_at=expires_at, by_object={title: counts})
 
-    Records(started()).completed(replace(REPORT, expires_at=soon), timedelta(hours=6))
 
-    record = bodies(written)[0]
+def test_a_token_that_ends_before_the_next_run_but_one_is_a_warning_with_these_fields(written: Written) -> None:
+    report = ending(TITLE, timedelta(hours=5))
+
+    completed(report)
+
+    record = next(one for one in bodies(written) if one.get("message") == "token.expires_early")
     assert 17_990 <= record.pop("seconds_to_expiry") <= 18_000
+    assert report.expires_at
     assert record == {
         "level": "WARNING",
         "message": "token.expires_early",
-        "token_expires_at": soon.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "remedy": "the registry token ends before the next scheduled refresh; shorten Schedule",
+        "object": TITLE,
+        "expires_at": report.expires_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "remedy": "the registry token ends before the next scheduled run but one; shorten Schedule",
     }
 
 
-@pytest.mark.parametrize("expires_in", [timedelta(hours=7), None])
-def test_a_token_that_outlives_the_next_run_is_no_record(written: Written, expires_in: timedelta | None) -> None:
-    expires_at = datetime.now(UTC) + expires_in if expires_in else None
+def test_a_certificate_that_ends_within_a_week_is_a_warning_with_these_fields(written: Written) -> None:
+    completed(ending(CERTIFICATE.title, timedelta(days=6)), CERTIFICATE)
 
-    Records(started()).completed(replace(REPORT, expires_at=expires_at), timedelta(hours=6))
-
-    assert [record["message"] for record in bodies(written)] == ["refresh.completed"]
-
-
-def test_the_metrics_are_these_under_the_cluster_alone(written: Written) -> None:
-    with started() as telemetry:
-        Records(telemetry).completed(
-            replace(REPORT, expires_at=datetime.now(UTC) + timedelta(hours=12)), timedelta(hours=6)
-        )
-
-    (metrics,) = written.metrics()
-    (definition,) = metrics["_aws"]["CloudWatchMetrics"]
-    assert definition["Namespace"] == "EksUpsert"
-    assert definition["Dimensions"] == [["cluster"]]
-    assert {metric["Name"]: metric["Unit"] for metric in definition["Metrics"]} == {
-        "TokenSecondsToExpiry": "Seconds",
-        "ObjectsApplied": "Count",
-        "ObjectsSkipped": "Count",
-        "ObjectsFailed": "Count",
-        "TokenSecondsToSpare": "Seconds",
-        "RefreshDuration": "Milliseconds",
-        "FullRefreshes": "Count",
-    }
-    assert metrics["cluster"] == "test"
-    assert 43_190 <= metrics["TokenSecondsToExpiry"][0] <= 43_200
-    assert 21_590 <= metrics["TokenSecondsToSpare"][0] <= 21_600
-    values = {name: metrics[name] for name in ("ObjectsApplied", "ObjectsSkipped", "ObjectsFailed")}
-    assert values == {"ObjectsApplied": [3.0], "ObjectsSkipped": [1.0], "ObjectsFailed": [1.0]}
-    assert metrics["RefreshDuration"] == [1234.0]
-    assert metrics["FullRefreshes"] == [1.0]
-    assert set(metrics) == {"_aws", "cluster", *(metric["Name"] for metric in definition["Metrics"])}
-
-
-ALL = {"ObjectsApplied": 3, "ObjectsSkipped": 1, "ObjectsFailed": 1, "FullRefreshes": 1}
-NOT_MADE = (("secret/other", SourceFailed("gone")),)
+    record = next(one for one in bodies(written) if one.get("message") == "certificate.expires_early")
+    assert (record["object"], record["remedy"]) == (
+        "secret/wildcard",
+        "the certificate ends soon; put a new one into its source",
+    )
+    assert set(record) == {"level", "message", "object", "expires_at", "seconds_to_expiry", "remedy"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "measured"),
+    ("one", "hours", "token", "certificate"),
+    [
+        (TOKEN, 12, 6, None),
+        (TOKEN, 5, -1, None),
+        (CERTIFICATE, 24 * 8, None, 24),
+        (CERTIFICATE, 24 * 6, None, -24),
+        (CERTIFICATE, -1, None, -24 * 7 - 1),
+    ],
+)
+def test_what_there_is_to_spare_is_measured_of_tokens_and_certificates(
+    written: Written, one: Object, hours: int, token: int | None, certificate: int | None
+) -> None:
+    answer = completed(ending(one.title, timedelta(hours=hours)), one)
+
+    spares = {"token_seconds_to_spare": token, "certificate_seconds_to_spare": certificate}
+    for name, expected in spares.items():
+        assert (answer[name] is None) is (expected is None)
+        assert expected is None or expected * 3600 - 5 <= answer[name] <= expected * 3600
+    found = measured(written, "TokenSecondsToSpare", "CertificateSecondsToSpare")
+    names = {
+        "TokenSecondsToSpare": "token_seconds_to_spare",
+        "CertificateSecondsToSpare": "certificate_seconds_to_spare",
+    }
+    assert found == {metric: [answer[name]] for metric, name in names.items() if answer[name] is not None}
+
+
+@pytest.mark.parametrize("one", [TOKEN, CERTIFICATE])
+def test_what_outlives_the_next_runs_is_no_record(written: Written, one: Object) -> None:
+    completed(ending(one.title, timedelta(days=30)), one)
+
+    assert [record["message"] for record in bodies(written) if "message" in record] == ["refresh.completed"]
+
+
+def test_a_token_that_was_not_refreshed_has_nothing_to_spare(written: Written) -> None:
+    assert completed(ending(TITLE, timedelta(hours=12), applied=1, failed=1))["token_seconds_to_spare"] == 0
+    assert completed(ending(TITLE, timedelta(hours=12), applied=2, failed=1))["token_seconds_to_spare"] > 0
+    with started() as telemetry:
+        Records(telemetry).source_failed(TOKEN, SourceFailed("ECR gave no token"))
+        Records(telemetry).source_failed(CERTIFICATE, SourceFailed("gone"))
+    assert [line["TokenSecondsToSpare"][0] for line in written.metrics() if "TokenSecondsToSpare" in line][-1] == 0
+
+
+def test_a_part_says_nothing_of_the_lives_of_the_rest_unless_it_ends_early(written: Written) -> None:
+    completed(replace(ending(TITLE, timedelta(hours=12)), is_whole=False))
+    assert measured(written, "TokenSecondsToSpare") == {}
+
+
+def test_the_metrics_are_these_under_the_stack_and_the_cluster(written: Written) -> None:
+    completed(REPORT)
+
+    metrics, of_object = written.metrics()
+    (definition,) = metrics["_aws"]["CloudWatchMetrics"]
+    assert definition["Namespace"] == "EksUpsert"
+    assert definition["Dimensions"] == [["stack", "cluster"]]
+    assert {metric["Name"]: metric["Unit"] for metric in definition["Metrics"]} == {
+        "ObjectsApplied": "Count",
+        "ObjectsUnchanged": "Count",
+        "ObjectsSkipped": "Count",
+        "ObjectsFailed": "Count",
+        "NotRefreshed": "Count",
+        "SourcesFailed": "Count",
+        "TokenSecondsToSpare": "Seconds",
+        "FullRefreshes": "Count",
+        "RunsStopped": "Count",
+    }
+    assert (metrics["stack"], metrics["cluster"]) == ("eks-upsert", "test")
+    assert set(metrics) == {"_aws", "stack", "cluster", *(metric["Name"] for metric in definition["Metrics"])}
+    (definition,) = of_object["_aws"]["CloudWatchMetrics"]
+    assert definition["Dimensions"] == [["stack", "cluster", "object"]]
+    age = round((datetime.now(UTC) - CHANGED_AT).total_seconds())
+    assert age - 5 <= of_object["SourceAge"][0] <= age
+    assert {name: value for name, value in of_object.items() if name not in ("_aws", "SourceAge")} == {
+        "stack": "eks-upsert",
+        "cluster": "test",
+        "object": TITLE,
+        "ObjectsApplied": [3.0],
+        "ObjectsUnchanged": [2.0],
+        "ObjectsFailed": [1.0],
+    }
+
+
+PART = {"ObjectsApplied": [3.0], "ObjectsUnchanged": [2.0], "ObjectsSkipped": [1.0], "ObjectsFailed": [1.0]}
+ALL = PART | {"NotRefreshed": [0.0], "SourcesFailed": [0.0], "FullRefreshes": [1.0], "RunsStopped": [0.0]}
+NOT_MADE = (("secret/other", SourceFailed("gone")),)
+MOST = {TITLE: ObjectCounts(1, 0, 1), "secret/b": ObjectCounts(0, 0, 3), "secret/c": ObjectCounts(2, 0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
     [
         ({}, ALL),
-        ({"failures": ()}, ALL | {"ObjectsFailed": 0}),
-        ({"applied": 0}, ALL | {"ObjectsApplied": 0, "FullRefreshes": 0}),
-        ({"not_made": NOT_MADE}, ALL | {"FullRefreshes": 0}),
-        ({"accounts": AccountCounts(failures=(ACCOUNT_FAILED,))}, ALL | {"ObjectsFailed": 2}),
-        ({"is_whole": False}, {"ObjectsApplied": 3, "ObjectsSkipped": 1, "ObjectsFailed": 1}),
-        ({"is_whole": False, "failures": ()}, {"ObjectsApplied": 3, "ObjectsSkipped": 1}),
-        ({"dry_run": True}, {}),
+        ({"failures": ()}, ALL | {"ObjectsFailed": [0.0]}),
+        ({"applied": 0}, ALL | {"ObjectsApplied": [0.0], "FullRefreshes": [0.0]}),
+        ({"not_made": NOT_MADE}, ALL | {"SourcesFailed": [1.0], "NotRefreshed": [1.0]}),
+        ({"by_object": MOST}, ALL | {"NotRefreshed": [2.0]}),
+        ({"accounts": AccountCounts(failures=(ACCOUNT_FAILED,))}, ALL | {"ObjectsFailed": [2.0]}),
+        ({"is_whole": False}, PART),
+        ({"is_whole": False, "not_made": NOT_MADE}, PART | {"SourcesFailed": [1.0], "NotRefreshed": [1.0]}),
+        (
+            {"is_whole": False, "failures": ()},
+            {name: values for name, values in PART.items() if name != "ObjectsFailed"},
+        ),
         ({"objects": 0}, {}),
     ],
 )
-def test_only_what_a_run_proves_is_counted(written: Written, changes: dict[str, Any], measured: dict[str, int]) -> None:
-    with started() as telemetry:
-        Records(telemetry).completed(replace(REPORT, **changes), SCHEDULE)
+def test_only_what_a_run_proves_is_counted(
+    written: Written, changes: dict[str, Any], expected: dict[str, list[float]]
+) -> None:
+    completed(replace(REPORT, **changes))
 
-    counted = written.metrics()
-    assert {name: value for line in counted for name, (value,) in counts_of(line).items()} == measured
+    assert measured(written) == expected
 
 
-def counts_of(metrics: dict[str, Any]) -> dict[str, list[float]]:
-    return {name: value for name, value in metrics.items() if name.startswith(("Objects", "Full"))}
+def test_a_run_that_can_make_none_of_its_objects_measures_that(written: Written) -> None:
+    def stop() -> None:
+        with started() as telemetry:
+            running = Records(telemetry)
+            with running.of_sources():
+                running.source_failed(TOKEN, SourceFailed("ECR gave no token"))
+                raise SourceFailed("ECR gave no token")
+
+    with pytest.raises(SourceFailed):
+        stop()
+
+    (line,) = written.metrics()
+    measures = {name: values for name, values in line.items() if isinstance(values, list)}
+    assert measures == {"SourcesFailed": [1.0], "NotRefreshed": [1.0], "TokenSecondsToSpare": [0.0]}

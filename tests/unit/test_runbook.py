@@ -5,12 +5,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support.template import ROOT, Stack
 from upsert import errors
 
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
 SECTIONS = re.findall(r"^## (.*)$", RUNBOOK, re.MULTILINE)
 STACK = Stack(ClusterName="demo")
+FLEET = Stack(ClusterName="demo", Fleet="true")
 
 # Bases that are never raised themselves.
 BASES = {errors.UpsertError, errors.ClusterError}
@@ -96,25 +99,30 @@ def test_every_record_is_explained_and_no_other_is() -> None:
     assert sorted(named) == sorted({name for name in records() if RECORD.fullmatch(name)} | stopped)
 
 
-def test_every_alarm_names_a_section_that_is_there_and_each_section_has_its_alarm() -> None:
-    named = [
-        re.findall(r'docs/runbook\.md, section "([^"]+)"', alarm["AlarmDescription"])
-        for alarm in STACK.of_type("AWS::CloudWatch::Alarm").values()
-    ]
-    assert sorted(named) == sorted([title] for title in SECTIONS if title.startswith("Alarm: "))
+ALARMS = {
+    **STACK.of_type("AWS::CloudWatch::Alarm"),
+    **{f"fleet's {name}": one for name, one in FLEET.of_type("AWS::CloudWatch::Alarm").items()},
+}
 
 
-def test_the_alarm_of_a_fleet_has_its_section_with_the_fleets() -> None:
-    fleet = Stack(ClusterName="demo", Fleet="true").of_type("AWS::CloudWatch::Alarm")
-    (alarm,) = [alarm for name, alarm in fleet.items() if name not in STACK.of_type("AWS::CloudWatch::Alarm")]
-    (title,) = re.findall(r'docs/fleets\.md, section "([^"]+)"', alarm["AlarmDescription"])
-    assert f"\n## {title}\n" in (ROOT / "docs" / "fleets.md").read_text()
+def test_every_alarm_links_a_section_that_is_there_and_each_section_has_its_alarm() -> None:
+    linked = {
+        name: re.findall(r"docs/runbook\.md#([a-z-]+)$", alarm["AlarmDescription"]) for name, alarm in ALARMS.items()
+    }
+    assert {name: len(links) for name, links in linked.items()} == dict.fromkeys(ALARMS, 1)
+    headings = {title.lower().replace(":", "").replace(" ", "-") for title in SECTIONS if title.startswith("Alarm: ")}
+    assert {link for (link,) in linked.values()} == headings
+    for name, (link,) in linked.items():
+        assert ALARMS[name]["AlarmName"] == f"eks-upsert-{link.removeprefix('alarm-')}"
 
 
-def test_an_alarm_says_what_it_means_what_to_do_and_of_which_cluster_within_what_cloudwatch_allows() -> None:
-    for alarm in STACK.of_type("AWS::CloudWatch::Alarm").values():
-        assert "demo" in alarm["AlarmDescription"]
-        assert len(alarm["AlarmDescription"]) <= 1024
+@pytest.mark.parametrize("name", sorted(ALARMS))
+def test_an_alarm_says_what_to_do_and_of_which_cluster_within_what_cloudwatch_allows(name: str) -> None:
+    text = ALARMS[name]["AlarmDescription"]
+    assert "demo" in text
+    assert len(text) <= 1024
+    # What to do is a sentence that begins with a verb, or the record or query that says it.
+    assert re.search(r"(Refresh|Read|Find|Raise|Mend|Put|follow|See|names? )", text)
 
 
 def test_every_saved_query_is_explained() -> None:

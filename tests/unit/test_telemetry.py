@@ -15,8 +15,8 @@ from tests.support.ecr_standin import new_password
 from tests.support.written import Written
 from upsert import telemetry
 from upsert.core.sensitive import Sensitive
-from upsert.errors import InputError, ListForbidden, ObjectsFailed, UpsertError
-from upsert.telemetry import Telemetry, Unit
+from upsert.errors import InputError, ListForbidden, ObjectsFailed, SourceFailed, UpsertError
+from upsert.telemetry import Detail, Telemetry, Unit
 
 
 def started(*, level: str = "INFO", cluster: str = "test", dry_run: bool = False, run: str = "refresh") -> Telemetry:
@@ -91,7 +91,7 @@ def test_failed_objects_have_their_own_records_and_no_other(written: Written) ->
     assert written.records() == []
 
 
-def test_metrics_have_the_cluster_as_their_one_dimension(written: Written) -> None:
+def test_metrics_have_the_stack_and_the_cluster_as_their_dimensions(written: Written) -> None:
     with started() as running:
         running.measure("Things", 3)
         running.measure("Duration", 1234, Unit.MILLISECONDS)
@@ -100,18 +100,115 @@ def test_metrics_have_the_cluster_as_their_one_dimension(written: Written) -> No
     (metrics,) = written.metrics()
     (definition,) = metrics["_aws"]["CloudWatchMetrics"]
     assert definition["Namespace"] == "EksUpsert"
-    assert definition["Dimensions"] == [["cluster"]]
+    assert definition["Dimensions"] == [["stack", "cluster"]]
     assert {metric["Name"]: metric["Unit"] for metric in definition["Metrics"]} == {
         "Things": "Count",
         "Duration": "Milliseconds",
         "Left": "Seconds",
     }
     assert {key: value for key, value in metrics.items() if key != "_aws"} == {
+        "stack": "eks-upsert",
         "cluster": "test",
         "Things": [3.0],
         "Duration": [1234.0],
         "Left": [5.0],
     }
+
+
+def dimensions(written: Written) -> dict[str, list[str]]:
+    """Return the values of the dimensions by the name of the metric."""
+    return {
+        metric["Name"]: [line[name] for name in definition["Dimensions"][0]]
+        for line in written.metrics()
+        for definition in line["_aws"]["CloudWatchMetrics"]
+        for metric in definition["Metrics"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("detail", "expected"),
+    [
+        ("object", {"Things": ["blue", "test"], "Parts": ["blue", "test", "secret/a"]}),
+        ("cluster", {"Things": ["blue", "test"]}),
+        ("fleet", {"Things": ["blue", "test"]}),
+    ],
+)
+def test_objects_have_metrics_of_their_own_where_they_are_asked_for(
+    written: Written, monkeypatch: pytest.MonkeyPatch, detail: str, expected: dict[str, list[str]]
+) -> None:
+    monkeypatch.setenv("STACK", "blue")
+    with Telemetry(Context()) as running:
+        running.configure(level="INFO", cluster="test", detail=Detail(detail))
+        running.measure("Things", 3)
+        running.measure("Parts", 1, title="secret/a")
+
+    assert dimensions(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("detail", "expected"),
+    [
+        ("object", {"Sum": ["blue"], "Things": ["blue", "test"], "Parts": ["blue", "test", "secret/a"]}),
+        ("cluster", {"Sum": ["blue"], "Things": ["blue", "test"]}),
+        ("fleet", {"Sum": ["blue"]}),
+    ],
+)
+def test_a_fleet_as_a_whole_is_measured_under_the_stack_and_always(
+    written: Written, monkeypatch: pytest.MonkeyPatch, detail: str, expected: dict[str, list[str]]
+) -> None:
+    for name, value in {"STACK": "blue", "FLEET": "true", "CLUSTER_NAME": "home"}.items():
+        monkeypatch.setenv(name, value)
+    with Telemetry(Context()) as running:
+        running.configure(level="INFO", detail=Detail(detail))
+        running.measure("Sum", 3)
+    with Telemetry(Context()) as running:
+        running.configure(level="INFO", cluster="test", detail=Detail(detail))
+        running.measure("Things", 3)
+        running.measure("Parts", 1, title="secret/a")
+
+    assert dimensions(written) == expected
+
+
+def test_a_dry_run_measures_nothing(written: Written) -> None:
+    running = Telemetry(Context(), is_watched=True)
+    running.configure(level="INFO", cluster="test", dry_run=True)
+    running.measure("Things", 3)
+    running.measure("Parts", 3, title="secret/a")
+    with pytest.raises(ListForbidden), running:
+        raise ListForbidden("403")
+
+    assert written.metrics() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "is_watched", "expected"),
+    [
+        (ListForbidden("403"), True, [[1.0]]),
+        (InputError(["SCHEDULE: is wrong"]), True, [[1.0]]),
+        (RuntimeError("a fault of this function"), True, [[1.0]]),
+        (SourceFailed("ECR gave no token"), True, []),
+        (ObjectsFailed("1 of 2 writes failed"), True, []),
+        (ListForbidden("403"), False, []),
+    ],
+)
+def test_a_run_that_stops_is_measured_where_nobody_waits_for_its_answer(
+    written: Written, error: Exception, is_watched: bool, expected: list[list[float]]
+) -> None:
+    with pytest.raises(type(error)), Telemetry(Context(), is_watched=is_watched):
+        raise error
+
+    assert [line["RunsStopped"] for line in written.metrics()] == expected
+
+
+def test_a_run_that_stops_before_it_knows_its_cluster_has_the_names_of_its_deployment(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STACK", "blue")
+    monkeypatch.setenv("CLUSTER_NAME", "home")
+    with pytest.raises(InputError), Telemetry(Context(), is_watched=True):
+        raise InputError(["SCHEDULE: is wrong"])
+
+    assert dimensions(written) == {"RunsStopped": ["blue", "home"]}
 
 
 def test_the_metrics_are_written_also_when_the_run_stops(written: Written) -> None:

@@ -26,7 +26,7 @@ for run in ("refresh", "adopt"):
         telemetry.warning("token.expires_early")
         telemetry.error("object.failed", namespace="team-b")
         telemetry.measure("ObjectsApplied", 3)
-        telemetry.measure("RefreshDuration", 5, Unit.MILLISECONDS)
+        telemetry.measure("TokenSecondsToSpare", 5, Unit.SECONDS)
 """
 # Each with what is on, off, and no such thing at all.
 VARIABLES = {
@@ -81,7 +81,7 @@ def plain() -> list[dict[str, Any]]:
     found = lines()
     metrics = [line["_aws"]["CloudWatchMetrics"][0] for line in found if "_aws" in line]
     assert [one["Namespace"] for one in metrics] == ["EksUpsert"] * 2
-    assert [one["Dimensions"] for one in metrics] == [[["cluster"]]] * 2
+    assert [one["Dimensions"] for one in metrics] == [[["stack", "cluster"]]] * 2
     assert [line["level"] for line in found if "_aws" not in line] == ["INFO", "WARNING", "ERROR"] * 2
     return found
 

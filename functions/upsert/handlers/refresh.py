@@ -3,35 +3,38 @@
 import os
 from typing import Any
 
-from upsert import config, wiring
+from upsert import callers, config, fleet, wiring
 from upsert.border import without_values
-from upsert.records import Records, summary
+from upsert.records import Records
 from upsert.refresh import refresh
 from upsert.request import ClustersFor, refresh_request
-from upsert.telemetry import Context, Telemetry
+from upsert.telemetry import Context, Detail, Telemetry
 
 
 def handler(event: dict[str, Any], context: Context) -> dict[str, Any] | list[str]:
-    """Refresh what the event asks for and return the summary; or return the clusters that an event concerns.
+    """Refresh what the event asks for and return the summary, or answer what a fleet's state machine asks.
 
-    Raises an `UpsertError` if the run could not go on, if a source failed, or if anything failed and a person waits for
-    the answer.
+    Raises an `UpsertError` if the run could not go on, if a source failed, or if anything failed and a person waits.
     """
-    with Telemetry(context) as telemetry:
+    with Telemetry(context, is_watched=not callers.is_by_hand(event)) as telemetry:
         return _run(event, context, telemetry)
 
 
 @without_values
 def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[str, Any] | list[str]:
-    known = config.load(os.environ)
+    known, records = config.load(os.environ), Records(telemetry)
+    telemetry.configure(level=known.log_level)
+    if callers.is_summary(event):
+        return records.fleet_completed(fleet.fleet_report(event, known))
     request = refresh_request(event, known)
     if isinstance(request, ClustersFor):
         return list(request.names)
-    telemetry.configure(level=known.log_level, cluster=request.target.name, dry_run=request.dry_run)
+    detail = Detail(known.detail)
+    telemetry.configure(level=known.log_level, cluster=request.target.name, dry_run=request.dry_run, detail=detail)
     surroundings = wiring.Surroundings.of(known, telemetry, context)
-    records = Records(telemetry)
-    report = refresh(request, wiring.refresh_parts(request, surroundings, records))
-    records.completed(report, known.schedule)
+    with records.of_sources():
+        report = refresh(request, wiring.refresh_parts(request, surroundings, records))
+    answer = records.completed(report, known.schedule, request.objects)
     if error := report.error(is_by_hand=request.is_by_hand):
         raise error
-    return summary(report)
+    return answer
