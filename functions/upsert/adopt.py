@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from upsert import check
@@ -92,7 +92,7 @@ def adopt(request: AdoptRequest, parts: AdoptParts) -> AdoptReport:
     for one in plan.unplaced:
         parts.unplaced(one)
     adopter = Adopter(writer, reader, parts.sources, desired)
-    works = [Work(one, namespace) for one, namespace in plan.writes if one in desired]
+    works = (Work(one, namespace) for one, namespace in plan.writes if one in desired)
     if request.all_or_nothing:
         found = _all_or_nothing(adopter, works, plan, not_made)
     else:
@@ -101,7 +101,7 @@ def adopt(request: AdoptRequest, parts: AdoptParts) -> AdoptReport:
     results: list[Result] = []
     for result in chain((outcomes.overlap(title, namespace) for title, namespace in plan.overlaps), found):
         parts.record(result)
-        results.append(result)
+        results.append(_without_values(result))
     return AdoptReport(
         request.action,
         tuple(sorted(results, key=lambda result: (result.namespace, result.title))),
@@ -110,6 +110,16 @@ def adopt(request: AdoptRequest, parts: AdoptParts) -> AdoptReport:
         not_made=tuple((one.title, why) for one, why in not_made),
         unplaced=tuple(one.title for one in plan.unplaced),
     )
+
+
+def _without_values(result: Result) -> Result:
+    """Return what remains to be told. The live values of many objects would fill memory."""
+    match result:
+        case Check():
+            return result.without_values()
+        case Refused(check=Check() as found):
+            return replace(result, check=found.without_values())
+    return result
 
 
 def planned(writer: AdoptWriter, objects: Sequence[Object], requested: Sequence[str]) -> Plan:
@@ -144,7 +154,7 @@ def rounds(
 
 
 def _all_or_nothing(
-    adopter: Adopter, works: Sequence[Work], plan: Plan, not_made: Sequence[tuple[Object, SourceFailed]]
+    adopter: Adopter, works: Iterable[Work], plan: Plan, not_made: Sequence[tuple[Object, SourceFailed]]
 ) -> Iterator[Result]:
     """Give what became of each, once all objects of its namespace were checked: one that is not clean stops them all.
 

@@ -75,15 +75,14 @@ class Adopter:
         that did happen may be lost.
         """
         new, trouble = self.desired[work.one], None
-        written = Written(now.uid, now.resource_version)
         if now.resource_version == live.resource_version or (now.is_ours(new) and now.same_content(live)):
             try:
-                written = self._write(work, path, now)
+                self._write(work, path, now)
             except _NotWritten as refused:
                 trouble = refused.answer
         answer = self.reader.live(path)
         now = answer.value or now
-        if answer.value and self._is_done(work, live, now, written):
+        if answer.value and self._is_done(work, live, now):
             if reason := _changed(live, now):
                 return Refused(work.one.title, work.namespace, f"{reason} while it was adopted; check again")
             return self._adopted(work, live, now)
@@ -93,7 +92,7 @@ class Adopter:
             return self._not_there(work, answer)
         return Refused(work.one.title, work.namespace, _SINCE)
 
-    def _write(self, work: Work, path: str, now: LiveObject) -> Written:
+    def _write(self, work: Work, path: str, now: LiveObject) -> None:
         """Claim the live values, alone if conflicts are refused, and remove kubectl's copy. Raises `_NotWritten`."""
         new, written = self.desired[work.one], Written(now.uid, now.resource_version)
         if not now.is_ours(new):
@@ -105,42 +104,42 @@ class Adopter:
                 resource_version=now.resource_version,
             )
             written = _done(self.writer.claim(path, configuration))
-        if now.other_managers and work.one.on_conflict is OnConflict.REFUSE:
+        if work.one.on_conflict is OnConflict.REFUSE and not self._is_alone(work, now):
             # Else the first rotation would be in conflict with whoever once wrote the same bytes.
-            return self._alone(work, path, written, has_copy=bool(now.marks.last_applied))
-        return _done(self.writer.remove_last_applied(path, written)) if now.marks.last_applied else written
+            self._alone(work, path, written, has_copy=bool(now.marks.last_applied))
+        elif now.marks.last_applied:
+            _done(self.writer.remove_last_applied(path, written))
 
-    def _alone(self, work: Work, path: str, written: Written, *, has_copy: bool) -> Written:
+    def _alone(self, work: Work, path: str, written: Written, *, has_copy: bool) -> None:
         """Drop what others claim of that version of what is ours. Raises `_NotWritten`."""
         answer = self.reader.held(path)
         held = answer.value
         if held is None:
             raise _NotWritten(answer)
-        rivals = held.rivals()
-        if not rivals and not has_copy:
-            return written
-        work.rivals = work.rivals or rivals
+        work.rivals = work.rivals or held.rivals()
         patch = document.claims(
             held.ours_alone(),
             uid=written.uid,
             resource_version=written.resource_version,
             annotations_off=[LAST_APPLIED] if has_copy else (),
         )
-        return _done(self.writer.disclaim(path, patch))
+        _done(self.writer.disclaim(path, patch))
 
-    def _is_done(self, work: Work, live: LiveObject, now: LiveObject, written: Written) -> bool:
+    def _is_alone(self, work: Work, now: LiveObject) -> bool:
+        return not (now.rivals(self.desired[work.one]) or now.blind_managers)
+
+    def _is_done(self, work: Work, live: LiveObject, now: LiveObject) -> bool:
         is_ours = now.is_ours(self.desired[work.one]) and not now.marks.last_applied and now.same_content(live)
-        is_alone = not now.other_managers or now.resource_version == written.resource_version
-        return is_ours and (is_alone or work.one.on_conflict is not OnConflict.REFUSE)
+        return is_ours and (work.one.on_conflict is not OnConflict.REFUSE or self._is_alone(work, now))
 
     def _adopted(self, work: Work, live: LiveObject, now: LiveObject) -> Adopted:
-        as_live = replace(self.desired[work.one], data=live.data, rotating=frozenset())
+        as_live = replace(self.desired[work.one], data=live.data, rest=live.rest, rotating=frozenset())
         return Adopted(
             work.one.title,
             work.namespace,
             uid=now.uid,
             resource_version=now.resource_version,
-            verdicts=checks.masked(self.sources.compare(work.one, now.data, as_live), now.data),
+            verdicts=checks.masked(self.sources.compare(work.one, now.contents, as_live), now.data),
             written=now.resource_version != live.resource_version,
             removed_last_applied=bool(live.marks.last_applied),
             took_over_from=work.rivals,

@@ -12,7 +12,7 @@ from typing import Any
 from tests.support import refresher
 from tests.support.controlplane import ControlPlane
 from tests.support.objects import HOST, SECRET, pull_object, roles
-from upsert import adopt, kinds
+from upsert import adopt, kinds, release
 from upsert.adopt import AdoptParts
 from upsert.adopt_request import Action, AdoptRequest
 from upsert.check import AdoptReader, AdoptWriter, Sources
@@ -26,10 +26,13 @@ from upsert.errors import SourceEmpty, SourceFailed
 from upsert.kube.api import Api
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
+from upsert.release import ReleaseParts
 
 # Of other lengths than the next login, so that lines with lengths can be told apart.
 OLD = "an-older-password-of-the-registry"
 NEW = "the-next-password-of-the-same-registry"
+
+type Read = Callable[[Collection[Ref]], Mapping[Ref, Material | SourceFailed]]
 
 
 @dataclass(frozen=True)
@@ -178,12 +181,15 @@ def run(
     *namespaces: str,
     kept: str | SourceFailed | None = None,
     objects: Collection[Object] = (),
+    read: Read | None = None,
+    all_or_nothing: bool = False,
     record: Callable[[Result], None] | None = None,
     **changes: Any,
 ) -> Run:
     """Run the use case against `target` and return what it came to.
 
     It is for `objects`, or for the shipped one with `changes`; with `kept`, that one has other registries' entries.
+    `read` is in the place of the sources.
     """
     results: list[Result] = []
 
@@ -193,12 +199,17 @@ def run(
             record(result)
 
     wanted = tuple(objects) or (pull_object(kept=kept is not None, **changes),)
+    request = AdoptRequest(action, Target("test"), wanted, namespaces, all_or_nothing=all_or_nothing)
+    if action is Action.RELEASE:
+        given_back = ReleaseParts(
+            lambda one: kinds.of(one).resource, lambda: (target.writer, target.reader), record=remember
+        )
+        return Run(release.release(request, given_back), tuple(results))
     parts = AdoptParts(
-        sources(kept),
+        Sources(read, kinds.build, compare) if read else sources(kept),
         connect=lambda: (target.writer, target.reader),
         record=remember,
         source_failed=lambda _one, _why: None,
         unplaced=lambda _one: None,
     )
-    report = adopt.adopt(AdoptRequest(action, Target("test"), wanted, namespaces), parts)
-    return Run(report, tuple(results))
+    return Run(adopt.adopt(request, parts), tuple(results))
