@@ -56,7 +56,7 @@ def test_the_file_says_where_each_key_comes_from() -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"data": {}}, "objects[0].data: has no key; expected at least one"),
+        ({"data": {}}, "objects[0].data: has none of the keys username and password"),
         ({"data": {"token": {"secret": "x"}}}, "objects[0].data: has none of the keys username and password"),
         (
             {"data": {"username": {"value": "x"}}},

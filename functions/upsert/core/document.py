@@ -14,7 +14,8 @@ from upsert.core.sensitive import Sensitive
 EXPIRES_AT = "eks-upsert/expires-at"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-_BELOW_EMOJI = re.compile("[\x7f-\uffff]")
+# What YAML takes for no character, for the end of a line, or for a mark of order.
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def desired(desired: Desired) -> Sensitive[bytes]:
@@ -111,8 +112,10 @@ def _base64(value: Sensitive[bytes]) -> str:
 
 
 def _bytes(document: Mapping[str, Any]) -> Sensitive[bytes]:
-    """Return JSON that is YAML, too, as the API server reads an apply: it refuses what JSON makes of an emoji, a pair
-    of escapes, and what has no print, such as U+007F, without one.
+    """Return JSON that is YAML, too, as the API server reads an apply.
+
+    It refuses what JSON makes of an emoji, a pair of escapes, and takes no more than 3 MiB: an escape is six bytes, so
+    there are no more of them than have to be.
     """
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    return Sensitive(_BELOW_EMOJI.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
+    return Sensitive(_NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())

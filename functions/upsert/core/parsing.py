@@ -162,7 +162,11 @@ def _denied_by(message: str) -> str:
 
 def _field(value: object) -> str:
     """Return only the fields that a decision depends on: a field's path can hold a key that someone else named."""
-    return value if isinstance(value, str) and value in ("data", "type", "immutable", "metadata.uid") else ""
+    field = _text(value)
+    # So the API server names one key of them: data[KEY].
+    if field.startswith(("data[", "binaryData[")):
+        return f"{field.partition('[')[0]}[]"
+    return field if field in ("data", "binaryData", "type", "immutable", "metadata.uid") else ""
 
 
 def _mapping(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

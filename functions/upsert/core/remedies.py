@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from upsert.core.answers import Answer
 from upsert.core.identity import FIELD_MANAGER, Identity
-from upsert.core.resources import WRITTEN
+from upsert.core.resources import CONFIG_MAPS, WRITTEN
 
 # By the first part of a title.
 _NOUNS = {resource.kind.lower(): resource.kind for resource in WRITTEN}
@@ -45,8 +45,10 @@ def why[T](  # noqa: C901, PLR0911, PLR0912 - one case per row of the error tabl
             return "contested", contested(asked, answer.refusal.managers)
         case 409:
             return "conflict", f"other writers changed the {noun(asked)} at each try; find them in its managedFields"
-        case 422 if {("FieldValueForbidden", "data"), ("FieldValueForbidden", "immutable")} & set(causes):
+        case 422 if {("FieldValueForbidden", field) for field in _IMMUTABLE_FIELDS} & set(causes):
             return "immutable", _IMMUTABLE.format(noun=noun(asked))
+        case 422 if ("FieldValueInvalid", "data[]") in causes and noun(asked) == CONFIG_MAPS.kind:
+            return "rejected", _TWO_PLACES
         case 422 if "type" in {field for _, field in causes}:
             return "wrong-type", _WRONG_TYPE.format(noun=noun(asked))
         case 429:
@@ -96,8 +98,14 @@ _UNREADABLE = (
 UNAUTHORIZED = (
     "the API server stopped accepting the function's identity during the run; check the access entry of its role"
 )
+_IMMUTABLE_FIELDS = ("data", "binaryData", "immutable")
 _IMMUTABLE = (
     "the {noun} is immutable, so nobody can rotate it; its owner has to delete it, and the next refresh creates it anew"
+)
+# Its keys are of the right form, so this is all that the API server finds wrong with one.
+_TWO_PLACES = (
+    "the ConfigMap has a key under data that it is to have under binaryData, or the other way round, and another field "
+    "manager writes it there; that one has to remove the key"
 )
 _WRONG_TYPE = (
     "a {noun} of this name has another type, which cannot be changed; its owner has to rename it, or to delete it for "

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from upsert.core.objects import Desired, Material, Object
-from upsert.kinds import basic_auth, config_map, docker_registry, generic, manifest, ssh_auth, tls
+from upsert.kinds import basic_auth, config_map, docker_file, docker_registry, generic, manifest, ssh_auth, tls
 from upsert.kinds.kind import Kind
 
 # By the word that the file of objects has for a kind: the `type` of a Secret, else the `kind`.
@@ -14,6 +14,11 @@ TABLE: dict[str, Kind] = {
         *(docker_registry.KIND, generic.KIND, tls.KIND, basic_auth.KIND, ssh_auth.KIND),
         *(config_map.KIND, *manifest.KINDS),
     )
+}
+# By what the API server calls them: they have no word of their own. A docker config from one value is written as it is,
+# so it is another kind than one that is made of logins.
+_BY_TYPE: dict[str, Kind] = {
+    kind.type: kind for kind in (docker_file.CONFIG, docker_file.LEGACY, generic.SERVICE_ACCOUNT_TOKEN)
 }
 
 _SECRET = "Secret"  # noqa: S105 - the name of a kind
@@ -29,8 +34,7 @@ def find(kind: str, secret_type: str) -> Kind | None:
         return found if found and found.resource.kind == kind else None
     if found := TABLE.get(secret_type):
         return found if found.resource.kind == _SECRET else None
-    # A docker config from one value is written as it is, so it is another kind than one that is made of logins.
-    rows = (row for row in TABLE.values() if row.type == secret_type and row is not docker_registry.KIND)
+    rows = (row for row in (*_BY_TYPE.values(), *TABLE.values()) if row.type == secret_type)
     return next(rows, generic.of_type(secret_type) if "/" in secret_type else None)
 
 

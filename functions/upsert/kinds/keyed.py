@@ -15,6 +15,7 @@ FIELDS = ("data", "data_from")
 
 # https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size
 _MOST_BYTES = 1024 * 1024
+_TOO_LARGE = f"its values have {{size}} bytes; expected at most {_MOST_BYTES}"
 
 # Gives when the values stop being useful, if they tell. Raises `BadMaterial` if they make no object of the kind.
 type ValueCheck = Callable[[Data], datetime | None]
@@ -40,9 +41,11 @@ def secret(
     def read(fields: Fields, reader: PartReader) -> Sequence[Part]:
         found = parts(fields, reader)
         keys = {part.place for part in found}
-        if found and not keys.issuperset(needs_all):
-            fields.wrong("data", f"lacks a key; expected {' and '.join(needs_all)}")
-        if found and needs_any and keys.isdisjoint(needs_any):
+        # Where no key is to be known, that has been noted.
+        is_known = bool(found) or fields.value.get("data") == {}
+        if is_known and (missing := [key for key in needs_all if key not in keys]):
+            fields.wrong("data", f"lacks {' and '.join(missing)}; expected {' and '.join(needs_all)}")
+        if is_known and needs_any and keys.isdisjoint(needs_any):
             fields.wrong("data", f"has none of the keys {' and '.join(needs_any)}; expected one of them at least")
         return found
 
@@ -62,8 +65,6 @@ def parts(fields: Fields, reader: PartReader, *, may_be_plain: bool = False) -> 
     if "data" in fields or "data_from" not in fields:
         data = fields.child("data", "an object of keys, each with a source, such as {secret: NAME}")
         found += [_part(data, key, reader, may_be_plain=may_be_plain) for key in data.value]
-        if not data.value and "data" in fields:
-            data.wrong(None, "has no key; expected at least one")
     if "data_from" in fields:
         for at in fields.children("data_from", "sources of many keys, such as {secret: NAME, members: [KEY]}"):
             for part in reader.parts(at, may_be_plain=may_be_plain):
@@ -71,6 +72,9 @@ def parts(fields: Fields, reader: PartReader, *, may_be_plain: bool = False) -> 
                 if part.place in {other.place for other in found}:
                     at.wrong(None, f"gives the key {shown(part.place)}, which is there already; expected each key once")
                 found.append(part)
+    size = sum(len(reader.given(part.ref)) for part in found)
+    if size > _MOST_BYTES:
+        fields.wrong("data", _TOO_LARGE.format(size=size))
     return found
 
 
@@ -79,7 +83,7 @@ def values(materials: Mapping[str, Material]) -> dict[str, Sensitive[bytes]]:
     data = {key: material.data["value"] for key, material in materials.items()}
     size = sum(len(value.reveal()) for value in data.values())
     if size > _MOST_BYTES:
-        raise BadMaterial(f"its values have {size} bytes; expected at most {_MOST_BYTES}")
+        raise BadMaterial(_TOO_LARGE.format(size=size))
     return data
 
 

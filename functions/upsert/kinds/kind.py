@@ -23,6 +23,9 @@ class PartReader(Protocol):
     def parts(self, at: Fields, *, may_be_plain: bool = False) -> Sequence[Part]:
         """Return a value for each of many keys, which are their places."""
 
+    def given(self, ref: Ref) -> bytes:
+        """Return the value that stands in the repository, or nothing if it is kept elsewhere."""
+
     def host(self, ref: Ref) -> str:
         """Return the host of a login, with words for what only a deployment knows, or nothing if there is none."""
 

@@ -40,6 +40,10 @@ class Reader:
         source = _named(at, words, is_plain_refused=not may_be_plain)
         return source.many(at, self.folder) if source and source.many else ()
 
+    def given(self, ref: Ref) -> bytes:
+        """Return the value that stands in the repository, or nothing if it is kept elsewhere."""
+        return files.given(ref)
+
     def host(self, ref: Ref) -> str:
         """Return the host of a login, with words for what only a deployment knows, or nothing if there is none."""
         return TABLE[ref.source].host(ref) if ref.source else ""

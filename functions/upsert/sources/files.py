@@ -32,13 +32,14 @@ def _file_form(at: Fields, folder: Folder) -> Mapping[str, str]:
         return {}
 
 
-def _read_values(refs: Collection[Ref], _: AwsApi) -> Reading:
-    return {ref: Material({"value": Sensitive(ref.get("text").encode())}) for ref in refs}
+def given(ref: Ref) -> bytes:
+    """Return the value that stands in a ref itself, or nothing if it is kept elsewhere."""
+    return base64.b64decode(ref.get("base64")) if ref.source == "file" else ref.get("text").encode()
 
 
-def _read_files(refs: Collection[Ref], _: AwsApi) -> Reading:
-    return {ref: Material({"value": Sensitive(base64.b64decode(ref.get("base64")))}) for ref in refs}
+def _read(refs: Collection[Ref], _: AwsApi) -> Reading:
+    return {ref: Material({"value": Sensitive(given(ref))}) for ref in refs}
 
 
-VALUE = Source("value", form=_value_form, read=_read_values, is_plain=True)
-FILE_BESIDE = Source("file", form=_file_form, read=_read_files, is_plain=True)
+VALUE = Source("value", form=_value_form, read=_read, is_plain=True)
+FILE_BESIDE = Source("file", form=_file_form, read=_read, is_plain=True)
