@@ -69,6 +69,9 @@ _NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]{1,99})|0[bB]([01]{1,99})|0[oO]?([0-7]{1,99})|(0|[1-9][0-9]{0,99}))")
 _BASES = (16, 2, 8, 10)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+# With a point first, an underscore has to stand between digits; elsewhere it may stand anywhere.
+_POINT = re.compile(r"\.[0-9](_?[0-9])*([eE][-+]?[0-9](_?[0-9])*)?")
+_LEAST_WITH_EXPONENT = 1e21
 _MOST_SIGNED, _MOST_UNSIGNED = 2**63 - 1, 2**64 - 1
 
 
@@ -78,8 +81,7 @@ def _to_kubectl(text: str) -> Any:
         return _WORDS[text]
     if _NO_NUMBER.fullmatch(text):
         raise ValueError("no number that JSON has; expected a number, or quotes around a text")
-    # What starts with a point is a number only without underscores.
-    plain = text.replace("_", "") if text[0] in "+-0123456789" else text
+    plain = text.replace("_", "") if text[0] in "+-0123456789" or _POINT.fullmatch(text) else text
     if whole := _INTEGER.fullmatch(plain):
         sign, *digits = whole.groups()
         number = next(int(sign + found, base) for found, base in zip(digits, _BASES, strict=True) if found)
@@ -91,9 +93,10 @@ def _to_kubectl(text: str) -> Any:
 
 
 def _as_float(text: str) -> int | float:
-    """Return a number with the digits that Go and Python write of a float, as a whole one if it is."""
+    """Return a number with the digits that Go writes of a float: a whole one without a point, unless it is too long."""
     number = float(text)
-    return int(Decimal(repr(number))) if number.is_integer() else number
+    is_whole = number.is_integer() and abs(number) < _LEAST_WITH_EXPONENT
+    return int(Decimal(repr(number))) if is_whole else number
 
 
 def _why_no_name(text: str) -> str:

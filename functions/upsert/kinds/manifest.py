@@ -10,9 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from upsert.core import verdicts
-from upsert.core.fields import Fields
-from upsert.core.manifests import Path, spelled
-from upsert.core.marks import printable
+from upsert.core.fields import Fields, Path, spelled
 from upsert.core.objects import Desired, Material, Object, Part
 from upsert.core.resources import LIMIT_RANGES, MANIFESTS, NETWORK_POLICIES, Resource
 from upsert.core.sensitive import Sensitive
@@ -84,7 +82,7 @@ def _with_protocol(rule: Mapping[str, Any]) -> Mapping[str, Any]:
 def _verdicts(live: Any, new: Any, shape: Shape, path: Path) -> Iterator[Verdict]:
     """Give the verdicts on what an apply merges, by name, and on what it replaces whole."""
     if not _is_merged(shape):
-        yield verdicts.of_value(_spelled(path), _text(live, shape), _text(new, shape))
+        yield verdicts.of_value(spelled(path), _text(live, shape), _text(new, shape))
         return
     for name in {**live, **new}:
         inner, here = _of(shape, name), (*path, name)
@@ -101,11 +99,7 @@ def _all(likeness: Likeness, value: Any, shape: Shape, path: Path) -> Iterator[V
         for name, inner in value.items():
             yield from _all(likeness, inner, _of(shape, name), (*path, name))
     else:
-        yield Verdict(_spelled(path), likeness)
-
-
-def _spelled(path: Path) -> str:
-    return spelled(tuple(map(printable, path)))
+        yield Verdict(spelled(path), likeness)
 
 
 def _is_merged(shape: Shape) -> bool:
