@@ -167,6 +167,8 @@ class World:
                 self.outputs[name] for name in ("FunctionName", "RoleArn", "LogGroup")
             )
             self._create_access_entry([GROUP])
+            if ":ssm:" in parameters.get("ReadableArns", ""):
+                self._let_parameters_be_read()
 
     @contextmanager
     def objects(self, *objects: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ()) -> Iterator[None]:
@@ -328,6 +330,15 @@ class World:
                 FunctionName=function, WaiterConfig={"Delay": 0.1, "MaxAttempts": 100}
             )
         self._compiled = compiled
+
+    def _let_parameters_be_read(self) -> None:
+        """Allow the role all parameters: AWS asks its policies for each one by ARN, the emulator for ``*`` alone."""
+        statement = {"Effect": "Allow", "Action": "ssm:GetParameters", "Resource": "*"}
+        self.aws.client("iam").put_role_policy(
+            RoleName=self.role.rpartition("/")[2],
+            PolicyName="emulator",
+            PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+        )
 
     def _create_access_entry(self, groups: Sequence[str]) -> None:
         self.aws.client("eks").create_access_entry(
