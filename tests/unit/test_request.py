@@ -22,6 +22,7 @@ from upsert.request import ClustersFor, Request, refresh_request
 EVENTS = Path(__file__).parents[2] / "events"
 
 PULL, TEAM, OTHER = pull_object(), pull_object(name="team-token"), pull_object(name="settings", kind="ConfigMap")
+GIVEN_BACK = pull_object(name="given-back", is_written=False)
 ONE = config(PULL, TEAM, OTHER)
 OWN = Target("test")
 
@@ -389,12 +390,21 @@ def test_a_subscription_event_with_other_fields_is_refused() -> None:
             {"action": "import", "namespace": "team-a", "objects": ["aws-ecr-token"]},
             AdoptRequest(Action.IMPORT, OWN, (PULL,), ("team-a",)),
         ),
+        (
+            {"action": "adopt", "objects": ["settings"], "all_or_nothing": True},
+            AdoptRequest(Action.ADOPT, OWN, (OTHER,), all_or_nothing=True),
+        ),
+        (
+            {"action": "release", "objects": ["given-*"], "namespaces": ["team-a"]},
+            AdoptRequest(Action.RELEASE, OWN, (GIVEN_BACK,), ("team-a",)),
+        ),
         (sample("adopt-check.json"), AdoptRequest(Action.CHECK, OWN, ONE.objects, ("team-*",))),
         (sample("adopt-adopt.json"), AdoptRequest(Action.ADOPT, OWN, ONE.objects, ("team-*",))),
     ],
 )
 def test_a_good_event_of_the_adopter_is_read(event: object, expected: AdoptRequest) -> None:
-    assert adopt_request(event, ONE) == expected
+    known = config(*ONE.objects, GIVEN_BACK) if expected.action is Action.RELEASE else ONE
+    assert adopt_request(event, known) == expected
 
 
 def test_an_import_needs_no_object_where_the_file_has_one() -> None:
@@ -431,6 +441,14 @@ def test_one_of_a_fleet_is_adopted_at_a_time() -> None:
             "event.namespace: 'team-*' is wrong; expected a namespace's name",
         ),
         ({"action": "import", "namespace": "a"}, ONE, "event.objects: are 3 of the file; expected the name of one"),
+        ({"action": "check", "all_or_nothing": True}, ONE, "event: unknown field 'all_or_nothing'; expected action or"),
+        ({"action": "adopt", "all_or_nothing": 1}, ONE, "event.all_or_nothing: 1 is wrong; expected true or false"),
+        ({"action": "release"}, ONE, "event.objects: is missing; expected the names of the objects to give back"),
+        (
+            {"action": "release", "objects": ["settings", "team-token"]},
+            ONE,
+            "event.objects: 'team-token, settings' would be claimed again by the next refresh; expected objects with ",
+        ),
         ({"action": "check"}, FLEET, "event.cluster: is missing; expected the name of a cluster of the file"),
         ({"action": "check", "cluster": "x"}, FLEET, "event.cluster: 'x' is no cluster of the file; nothing else can"),
     ],
