@@ -26,4 +26,4 @@ def write(target: IO[bytes], files: Mapping[str, bytes]) -> None:
             entry = ZipInfo(name, _TIME)
             entry.create_system = _UNIX
             entry.external_attr = _FOR_EVERYBODY
-            archive.writestr(entry, files[name], compress_type=ZIP_DEFLATED, compresslevel=9)
+            archive.writestr(entry, files[name], ZIP_DEFLATED)

@@ -1,24 +1,19 @@
 """What a release holds. Nothing in it depends on the folder, the time or the user that made it."""
 
 import hashlib
-import json
-import os
 import shutil
-import subprocess
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from importlib.metadata import Distribution
 from pathlib import Path
-from typing import Any
 
 from compiler import archives
 from tests.release.compiler import PARSER, ROOT, pack
+from tests.release.sbom import project, sbom
 from tests.release.template import ARTIFACTS, packaged
 
 SBOM = "sbom.cdx.json"
 SUMS = "SHA256SUMS"
-TOOLS = ROOT / ".venv" / "release" / "bin"
 
 # From their place here to their place there. Documents that speak of the repository alone stay.
 _COPIED = {
@@ -36,18 +31,8 @@ _COPIED = {
 }
 
 
-# What is imported, without what that needs itself.
-_DIRECT = ("layers/dependencies/requirements.in", "functions/compiler/requirements.in")
-
-
 class CannotBeReleased(Exception):
     """Something that ships is not as a release needs it; the message says what."""
-
-
-def project() -> dict[str, Any]:
-    """Return what pyproject.toml says of the project. Its version is there and nowhere else."""
-    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return found
 
 
 def version() -> str:
@@ -58,7 +43,7 @@ def version() -> str:
 def write(dist: Path, built: Path) -> None:
     """Write a release into the new folder `dist`, of the functions and the layer that were built into `built`.
 
-    Raises `CannotBeReleased` and `CannotBePackaged`.
+    Raises `CannotBeReleased`, `CannotBePackaged` and `NoSbom`.
     """
     dist.mkdir()
     for name in ARTIFACTS:
@@ -75,7 +60,7 @@ def write(dist: Path, built: Path) -> None:
         shipped = (built / "DependenciesLayer" / "python", parser)
         for distribution in _distributions(*shipped):
             _write_licences(distribution, dist / "licences")
-        _write_sbom(dist / SBOM, shipped, Path(scratch))
+        (dist / SBOM).write_text(sbom(shipped, Path(scratch)))
     sums = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(_files(dist).items()))
     (dist / SUMS).write_text("".join(sums))
 
@@ -110,29 +95,3 @@ def _write_licences(distribution: Distribution, folder: Path) -> None:
     (folder / name).mkdir(parents=True)
     for file, text in texts.items():
         (folder / name / file).write_text(text)
-
-
-def _write_sbom(target: Path, shipped: tuple[Path, ...], scratch: Path) -> None:
-    """Have the packages in these folders listed and no other: the tool asks an interpreter where it finds packages."""
-    interpreter = scratch / "python"
-    interpreter.write_text(f'#!/bin/sh\nexec "{TOOLS / "python"}" -S "$@"\n')
-    interpreter.chmod(0o755)
-    known = scratch / "pyproject.toml"
-    known.write_text(_known())
-    command: list[str | Path] = [
-        TOOLS / "cyclonedx-py", "environment", "-S", "--output-reproducible",
-        "--mc-type", "application", "--pyproject", known, "--output-file", target, interpreter,
-    ]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, shipped))}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode:
-        raise CannotBeReleased(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stderr}")
-
-
-def _known() -> str:
-    """Return a pyproject.toml of what is shipped: the repository's own is about the hook, which pip installs."""
-    lines = (line for file in _DIRECT for line in (ROOT / file).read_text().splitlines())
-    known = {key: project()[key] for key in ("name", "version", "description", "license")}
-    known["dependencies"] = [line for line in lines if line and not line.startswith("#")]
-    # A JSON text of texts is one in TOML, too.
-    return "\n".join(["[project]", *(f"{key} = {json.dumps(value)}" for key, value in known.items())])
