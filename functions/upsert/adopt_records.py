@@ -1,11 +1,12 @@
 """The adopter's log records and answer: the one place that names their fields."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upsert.adopt import AdoptReport
-from upsert.core.adoptions import Adopted, Imported, Refused, Result, ending, lines_of
+from upsert.core.adoptions import Adopted, Imported, Refused, Released, Result, ending, lines_of
 from upsert.core.checks import Check, place
 from upsert.core.objects import Object
 from upsert.core.outcomes import Failed
@@ -40,6 +41,18 @@ class AdoptRecords:
                     resource_version=result.resource_version,
                     written=result.written,
                     removed_last_applied=result.removed_last_applied,
+                    took_over_from=list(result.took_over_from),
+                )
+            case Released():
+                self._telemetry.info(
+                    "adopt.released",
+                    **where,
+                    uid=result.uid,
+                    resource_version=result.resource_version,
+                    written=result.written,
+                    is_there=result.is_there,
+                    is_same=result.is_same,
+                    claimed_by=list(result.others),
                 )
             case Refused():
                 if result.check:
@@ -93,6 +106,8 @@ def adopt_summary(report: AdoptReport) -> dict[str, Any]:
         "objects_not_made": [title for title, _ in report.not_made],
         "namespaces": len({result.namespace for result in report.results}),
         **report.counts,
+        "verdicts": dict(Counter(verdict.likeness.value for verdict in _verdicts_of(report))),
+        "causes": dict(Counter(cause for verdict in _verdicts_of(report) for cause in verdict.causes)),
         "api_requests": report.api_requests,
         "saw_external_secrets": report.saw_external_secrets,
     }
@@ -123,6 +138,13 @@ def adopt_answer(report: AdoptReport) -> dict[str, Any]:
     ]
     left_out = len(report.results) - len(kept)
     return adopt_summary(report) | {"lines": lines} | ({"left_out": left_out, "remedy": _LEFT_OUT} if left_out else {})
+
+
+def _verdicts_of(report: AdoptReport) -> Iterator[Verdict]:
+    for result in report.results:
+        found = result.check if isinstance(result, Refused) else result
+        if isinstance(found, (Check, Adopted)):
+            yield from found.verdicts
 
 
 def _checked(check: Check) -> dict[str, Any]:

@@ -168,6 +168,8 @@ def test_a_check_writes_one_record_per_verdict_and_one_for_the_namespace(
         "objects_not_made": [],
         "namespaces": 1,
         "not_adoptable": 1,
+        "verdicts": {"MISMATCH": 2, "ROTATES": 2},
+        "causes": {"its entries differ": 1, "trailing newline": 1},
         "api_requests": 3,
         "saw_external_secrets": False,
     }
@@ -193,6 +195,7 @@ def test_an_adoption_is_recorded_with_what_the_server_said(aws: Migration, plane
         "resource_version": after["metadata"]["resourceVersion"],
         "written": True,
         "removed_last_applied": False,
+        "took_over_from": [],
     }
 
 

@@ -175,7 +175,7 @@ CAUSES = (
     Cause("trailing white space", _stripped(bytes.rstrip, _behind)),
     Cause("leading white space", _stripped(bytes.lstrip, _before)),
     Cause("leading and trailing white space", _stripped(bytes.strip, _around)),
-    Cause("byte order mark", _of_both(lambda value: value.removeprefix(codecs.BOM_UTF8))),
+    Cause("BOM", _of_both(lambda value: value.removeprefix(codecs.BOM_UTF8))),
     Cause("quotes", _of_either(_unquoted)),
     Cause("base64 twice", _of_either(_decoded)),
     Cause(r"escaped \n", _of_either(_unescaped)),

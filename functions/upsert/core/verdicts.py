@@ -35,6 +35,11 @@ class Verdict:
     differences: tuple[str, ...] = ()
     loses_nothing: bool = True
 
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Return the differences without saying in which of the two values they are."""
+        return tuple(one.removesuffix(" in live").removesuffix(" in new") for one in self.differences)
+
     def __str__(self) -> str:
         if self.likeness not in (Likeness.MISMATCH, Likeness.ROTATES):
             return f"{self.key}: {self.likeness}"
