@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from compiler.checks import ObjectsFile
 from compiler.grants import Grants, Names, grants
-from upsert.core.resources import NAMESPACES, SERVICE_ACCOUNTS, Resource
+from upsert.core.resources import MANIFESTS, NAMESPACES, SERVICE_ACCOUNTS, Resource
 
 _LINE = 120
 # A text that YAML 1.1, which kubectl reads, takes for a text without quotes.
@@ -53,6 +53,10 @@ _READ = """\
 get is what the refresher does not have. Adopting is a server-side-apply PATCH that names the uid and the
 resourceVersion of what was read.
 """
+_MANIFEST = """\
+What a manifest says. RBAC cannot limit a patch to one field: whoever holds this could lift these very quotas and
+limits, open these policies, or close them.
+"""
 _LIST_ACCOUNTS = """\
 To know where the ServiceAccounts are that are to name a pull Secret. It asks for one name at a time, with a field
 selector, and resourceNames holds for that. It asks for all namespaces at once, which no role in some of them
@@ -70,7 +74,8 @@ A group of its own: the adopter has its own IAM role, so that the refresher neve
 """
 _LOCAL = """\
 Objects whose namespaces the file gives by name go to these alone, and so does the role for them. The namespaces have
-to exist. One that is deleted and created again needs this file again.
+to exist. One that is deleted and created again needs this file again; one that has left the file keeps its role until
+somebody deletes it there, which docs/objects.md tells how to do.
 """
 
 
@@ -126,8 +131,9 @@ class _Writer:
                 yield self._rule(resource, names[resource], self.who.verbs, self.who.about_objects)
 
     def _rule(self, resource: Resource, names: Collection[str], verbs: Collection[str], about: str) -> str:
+        more = _MANIFEST if resource in MANIFESTS else ""
         return (
-            f"{self._once(about, '  ')}"
+            f"{self._once(about, '  ')}{self._once(more, '  ')}"
             f'  - apiGroups: ["{resource.group}"]\n'
             f"    resources: [{resource.plural}]\n"
             f"{_resource_names(sorted(names))}"

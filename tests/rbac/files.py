@@ -8,6 +8,8 @@ import yaml
 
 from compiler.compiled import load_objects
 from compiler.rbac import roles
+from tests.compiler.cases import an_object
+from tests.support.objects import FOLDER
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,10 @@ class Printed:
 
     @property
     def rules(self) -> Mapping[str, list[str]]:
-        """The rules of each role, by its namespace (none for the cluster's), such as `create,patch secrets/a,b`."""
+        """The rules of each role, by its namespace (none for the cluster's), such as `create,patch secrets/a,b`.
+
+        Resources of an API group are told with it, such as `networkpolicies.networking.k8s.io`.
+        """
         return {
             role["metadata"].get("namespace", ""): [_rule(rule) for rule in role["rules"]]
             for role in self.documents
@@ -30,13 +35,24 @@ class Printed:
         }
 
 
+def a_manifest(name: str, namespaces: str = "{include: ['team-*']}") -> str:
+    """Return the entry of a manifest of the folder `baseline`."""
+    return f"{{manifest: {{file: baseline/{name}.yaml}}, namespaces: {namespaces}}}"
+
+
+def a_config_map(name: str, namespaces: str = "{include: ['team-*']}") -> str:
+    """Return the entry of a ConfigMap."""
+    return an_object(name=name, kind="ConfigMap", type="", registries="", data="{a: {value: b}}", namespaces=namespaces)
+
+
 def printed(text: str, *, cluster: str = "", is_adopter: bool = False) -> Printed:
     """Return the roles that are printed for the text of a file of objects."""
-    return Printed(roles(load_objects(text.encode(), "objects.yaml"), cluster=cluster, is_adopter=is_adopter))
+    found = load_objects(text.encode(), "objects.yaml", FOLDER)
+    return Printed(roles(found, cluster=cluster, is_adopter=is_adopter))
 
 
 def _rule(rule: Mapping[str, Any]) -> str:
-    assert rule["apiGroups"] == [""]
-    (resource,) = rule["resources"]
+    (group,), (plural,) = rule["apiGroups"], rule["resources"]
+    resource = f"{plural}.{group}" if group else plural
     names = ",".join(rule.get("resourceNames", ["*"]))
     return f"{','.join(rule['verbs'])} {resource}/{names}"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.compiler.cases import NAMED_CLUSTERS, a_file, an_object
-from tests.rbac.files import printed
+from tests.rbac.files import a_config_map, a_manifest, printed
 from upsert.errors import InputError
 
 NAMESPACES = "list namespaces/*"
@@ -88,6 +88,46 @@ def test_the_adopter_may_read_what_it_compares_and_no_service_account() -> None:
         "a": ["create,patch,get secrets/narrow"],
     }
     assert {one["metadata"]["name"] for one in found.documents} == {"eks-upsert-adopter"}
+
+
+EVERY_KIND = a_file(
+    an_object(name="token", namespaces=ANYWHERE),
+    a_config_map("settings"),
+    *map(a_manifest, ("quota", "limits", "network-policy", "disruption-budget")),
+)
+
+
+@pytest.mark.parametrize(("is_adopter", "verbs"), [(False, "create,patch"), (True, "create,patch,get")])
+def test_every_kind_is_granted_by_name_in_its_own_api_group(*, is_adopter: bool, verbs: str) -> None:
+    assert printed(EVERY_KIND, is_adopter=is_adopter).rules == {
+        "": [
+            NAMESPACES,
+            f"{verbs} configmaps/settings",
+            f"{verbs} limitranges/baseline",
+            f"{verbs} networkpolicies.networking.k8s.io/baseline",
+            f"{verbs} poddisruptionbudgets.policy/baseline",
+            f"{verbs} resourcequotas/baseline",
+            f"{verbs} secrets/token",
+        ]
+    }
+
+
+def test_every_kind_is_granted_where_its_namespaces_are_named() -> None:
+    text = a_file(a_config_map("settings", "{include: [a, b]}"), a_manifest("network-policy", "{include: [b]}"))
+    assert printed(text).rules == {
+        "": [NAMESPACES],
+        "a": ["create,patch configmaps/settings"],
+        "b": ["create,patch configmaps/settings", "create,patch networkpolicies.networking.k8s.io/baseline"],
+    }
+
+
+@pytest.mark.parametrize("text", [EVERY_KIND, a_file(a_manifest("quota"))])
+def test_what_a_manifest_gives_away_is_said_beside_it(text: str) -> None:
+    (_, before) = printed(text).text.split('  - apiGroups: [""]\n    resources: [namespaces]')
+    above, _, _ = before.rpartition("resources: [resourcequotas]")
+    assert "server-side-apply PATCH" in above
+    assert above.count("whoever holds this could lift these very quotas and") == 1
+    assert "lift these very quotas" not in printed(a_file(an_object(), a_config_map("settings"))).text
 
 
 def test_each_role_is_bound_in_its_own_place() -> None:

@@ -11,6 +11,7 @@ import yaml
 
 from compiler import rbac
 from compiler.compiled import compile_objects, load_objects
+from compiler.files import Beside
 from upsert.config import COMPILED, Config
 from upsert.core.objects import Object, OnConflict, Part, Ref, Scope, Target
 
@@ -21,6 +22,8 @@ HOST = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
 # Where entries for other registries are kept.
 ARN = f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:registries-AbCdEf"
 
+# What entries name as files lies there.
+FOLDER = Beside(Path(__file__).parents[1] / "data" / "objects")
 _NAME = "objects.yaml"
 
 
@@ -76,6 +79,12 @@ def entry(*, name: str = SECRET, kept: bool = False, **changes: Any) -> dict[str
     }
 
 
+def manifest(name: str, *include: str, **changes: Any) -> dict[str, Any]:
+    """Return the entry of a manifest of the folder `baseline`, which goes everywhere unless namespaces are named."""
+    file = f"baseline/{name}.yaml"
+    return {"manifest": {"file": file}, "namespaces": {"include": list(include) or ["*"]}, **changes}
+
+
 def written(*entries: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ()) -> bytes:
     """Return the file of these entries, or of the shipped one, as a person writes it."""
     return _file(entries, clusters)
@@ -83,12 +92,12 @@ def written(*entries: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] =
 
 def compiled(*entries: Mapping[str, Any], clusters: Sequence[Mapping[str, str]] = ()) -> str:
     """Return the compiled file of these entries, or of the shipped one."""
-    return compile_objects(_file(entries, clusters), _NAME)
+    return compile_objects(_file(entries, clusters), _NAME, FOLDER)
 
 
 def roles(*entries: Mapping[str, Any], is_adopter: bool = False) -> str:
     """Return what `make rbac` prints for a file of these entries, or for the shipped one."""
-    return rbac.roles(load_objects(_file(entries, ()), _NAME), is_adopter=is_adopter)
+    return rbac.roles(load_objects(_file(entries, ()), _NAME, FOLDER), is_adopter=is_adopter)
 
 
 def _file(entries: Sequence[Mapping[str, Any]], clusters: Sequence[Mapping[str, str]]) -> bytes:
