@@ -341,7 +341,7 @@ def test_a_trial_of_the_subscription_calls_nothing(aws: Aws, plane: ControlPlane
 
     assert seen.error is None
     assert seen.result is not None
-    assert (seen.result["applied"], seen.result["api_requests"], seen.result["token_expires_at"]) == (0, 0, None)
+    assert (seen.result["applied"], seen.result["api_requests"], seen.result["expires_at"]) == (0, 0, None)
     assert not any("_aws" in record for record in seen.records), "it wrote metrics"
     assert audit.counts(user=USER) == {}
     assert len(aws.ecr.calls) == tokens

@@ -368,11 +368,16 @@ def test_a_source_that_fails_fails_its_objects_alone_and_is_raised_after_the_res
         assert cluster.proof(name, SECRET)[1] != version
     (summary,) = seen.named("refresh.completed")
     assert (summary["applied"], summary["failed"], summary["objects_not_made"]) == (3, 0, [f"secret/{TEAM_B}"])
-    assert measured(seen, "FullRefreshes") == [0]
+    assert summary["not_refreshed"] == [f"secret/{TEAM_B}"]
+    assert [measured(seen, name) for name in ("FullRefreshes", "SourcesFailed", "NotRefreshed")] == [[1], [1], [1]]
 
 
 def measured(seen: Seen, metric: str) -> list[float]:
-    return [value for record in seen.records if metric in record for value in record[metric]]
+    """Return the values of a metric of the cluster."""
+    found = [
+        record[metric] for record in seen.records if metric in record and "_aws" in record and "object" not in record
+    ]
+    return [value for values in found for value in values]
 
 
 def test_where_every_source_fails_the_cluster_is_asked_nothing(cluster: Cluster, aws: Aws, audit: AuditLog) -> None:
