@@ -119,7 +119,7 @@ release: .venv/compiler/.installed .venv/release/.installed ## write dist: all t
 lock: .venv/dev/.installed ## pin all requirements anew, with hashes
 	lock() { $(DEV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url \
 		--no-emit-find-links --python-version 3.13 --universal "$$1.in" --output-file "$$1.txt" "$${@:2}"; }; \
-	lock layers/dependencies/requirements --excludes layers/dependencies/excluded.txt; \
+	lock layers/dependencies/requirements; \
 	lock functions/compiler/requirements; \
 	for file in tests/requirements/*.in; do lock "$${file%.in}"; done
 

@@ -1,16 +1,16 @@
 """The AWS APIs: clients made when first needed, assumed roles, and errors reduced to their code."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+from botocore.session import Session
 
 from upsert import variables
+from upsert.core.aws_errors import as_error
 from upsert.core.identity import FIELD_MANAGER
 from upsert.errors import AwsError, InputError
 
@@ -18,29 +18,7 @@ from upsert.errors import AwsError, InputError
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
 SESSION_NAME = FIELD_MANAGER
 
-_CODE = re.compile(r"[A-Za-z0-9.]{1,80}")
-# What messages say that have no code of their own.
-# https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
-_DENIED = re.compile(r"not authorized to perform: ([a-z0-9-]{1,40}:[A-Za-z]{1,60})")
-_KEY = re.compile(r"Access to KMS|ciphertext|KMS key|customer master key")
 _CREDENTIALS = ("AccessKeyId", "SecretAccessKey", "SessionToken")
-
-_NOT_ACCEPTED = "the credentials that the function got are not accepted, or not any more: run it again"
-_NOT_TRUSTED = "the certificate of its endpoint is not trusted: look for a proxy that opens TLS, and at AWS_CA_BUNDLE"
-# What helps where the fault is in none of what the call is about.
-# https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
-_REMEDIES = {
-    **dict.fromkeys(
-        (
-            "ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidToken", "InvalidClientTokenId",
-            "InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature",
-            "MissingAuthenticationToken", "MissingAuthenticationTokenException",
-        ),
-        _NOT_ACCEPTED,
-    ),
-    "ProxyConnectionError": "the proxy that HTTPS_PROXY names does not answer, or does not let it through",
-    "SSLError": _NOT_TRUSTED,
-}  # fmt: skip
 
 
 class Aws:
@@ -63,31 +41,31 @@ class Aws:
         """
         return _call(self._client(service, region, role_arn), operation, parameters)
 
-    def session(self, *, region: str = "", role_arn: str = "") -> boto3.Session:
+    def session(self, *, region: str = "", role_arn: str = "") -> Session:
         """Return a session in that region, as that role. Raises `AwsError`."""
         with self._lock:
             return self._session(region, role_arn)
 
-    def _session(self, region: str, role_arn: str) -> boto3.Session:
+    def _session(self, region: str, role_arn: str) -> Session:
         if (region, role_arn) not in self._sessions:
             self._sessions[region, role_arn] = (
-                self._assume(role_arn, region) if role_arn else _set_up(lambda: boto3.Session(region_name=region))
+                self._assume(role_arn, region) if role_arn else _set_up(lambda: _session_in(region))
             )
         return self._sessions[region, role_arn]
 
     def _client(self, service: str, region: str, role_arn: str) -> Any:
-        # Under a lock, since making clients is not safe between threads:
+        # Under a lock, since making clients is not safe between threads, as boto3 says of the same sessions:
         # https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
         with self._lock:
             if (service, region, role_arn) not in self._clients:
                 session: Any = self._session(region, role_arn)
-                client = _set_up(lambda: session.client(service, config=_CONFIG))
+                client = _set_up(lambda: session.create_client(service, config=_CONFIG))
                 self._clients[service, region, role_arn] = client
             return self._clients[service, region, role_arn]
 
-    def _assume(self, role_arn: str, region: str) -> boto3.Session:
+    def _assume(self, role_arn: str, region: str) -> Session:
         own = self._sessions["", ""]
-        sts = _set_up(lambda: own.client("sts", config=_CONFIG))
+        sts = _set_up(lambda: own.create_client("sts", config=_CONFIG))
         try:
             answer = _call(sts, "assume_role", {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME})
         except AwsError as error:
@@ -96,11 +74,19 @@ class Aws:
         key, secret, token = (given.get(name) for name in _CREDENTIALS)
         if not all(isinstance(one, str) and one for one in (key, secret, token)):
             raise AwsError("an answer without credentials", while_assuming=True)
-        return boto3.Session(key, secret, token, region_name=region or self.region)
+        session = _session_in(region or self.region)
+        session.set_credentials(key, secret, token)
+        return session
 
 
-def _own_session(region: str) -> boto3.Session:
-    session = boto3.Session(region_name=region)
+def _session_in(region: str) -> Session:
+    session = Session()
+    session.set_config_variable("region", region)
+    return session
+
+
+def _own_session(region: str) -> Session:
+    session = _session_in(region)
     credentials = session.get_credentials()
     # Asked for now: what keeps them from coming is no answer to any of the calls.
     if credentials is None or credentials.get_frozen_credentials() is None:
@@ -133,20 +119,3 @@ def _call(client: Any, operation: str, parameters: Mapping[str, object]) -> Mapp
     except Exception as error:  # noqa: BLE001 - botocore breaks over what is no answer of the service, and quotes it
         raise AwsError(f"an unreadable answer ({type(error).__name__})") from None
     return answer
-
-
-def as_error(code: object, message: object) -> AwsError:
-    """Return an error of a service, reduced to its code, such as ``AccessDeniedException``, and what it is about.
-
-    Its message stays here: it can quote the request.
-    """
-    known = code if isinstance(code, str) and _CODE.fullmatch(code) else "an error without a known code"
-    text = message if isinstance(message, str) else ""
-    denied = _DENIED.search(text)
-    return AwsError(
-        known,
-        is_about_a_stage="staging label" in text,
-        is_about_a_key=denied[1].startswith("kms:") if denied else bool(_KEY.search(text)),
-        denied=denied[1] if denied else "",
-        remedy=_REMEDIES.get(known, ""),
-    )

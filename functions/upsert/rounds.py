@@ -95,7 +95,7 @@ class _Rounds[T, R]:
         task.answers = self._pace.answers
         now = time.monotonic()
         # The wait grows, is jittered, and is that much longer than what the other side asks for.
-        wait = again.wait + _backoff(task.tries)
+        wait = again.wait + backoff(task.tries)
         is_enough = task.tries >= _TRIES or now + wait - task.began > _PATIENCE_SECONDS
         if wait > self._time_left() - _LEAST_SECONDS or (is_enough and not again.is_throttled):
             return False
@@ -154,5 +154,6 @@ def in_rounds[T, R](
                 yield result.result
 
 
-def _backoff(tries: int) -> float:
+def backoff(tries: int) -> float:
+    """Return the seconds to wait after so many tries: more each time, at most some ten, and never the same."""
     return min(0.2 * 2.0 ** max(0, tries - 1), 10.0) + random.uniform(0, 0.5)  # noqa: S311 - jitter is no secret

@@ -34,7 +34,7 @@ DENIALS: Mapping[str, tuple[int, str]] = {
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.02)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.02)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ def test_a_quota_that_nobody_counted_yet_is_named_and_waited_for_in_the_same_run
             count(used={"secrets": "0"})
         return 0.2
 
-    monkeypatch.setattr(rounds, "_backoff", backoff)
+    monkeypatch.setattr(rounds, "backoff", backoff)
     created = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
     assert isinstance(created, Applied), created
     assert created.change == "created"

@@ -27,6 +27,7 @@ from upsert.core.objects import OnConflict
 from upsert.core.outcomes import Applied, Failed
 from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
+from upsert.kube.transport import Connection, Reply
 from upsert.kube.writer import KubeWriter
 
 
@@ -338,20 +339,14 @@ def test_the_server_answers_with_metadata_alone(place: Place, monkeypatch: pytes
     """The bytes on the wire are looked at, before anything reads them down to codes."""
     target = writer(place.control_plane)
     bodies: list[bytes] = []
-    original = target.api._pool.urlopen
+    original = Connection.send
 
-    def request(*arguments: Any, **options: Any) -> Any:
-        response: Any = original(*arguments, **options)
-        read = response.read
+    def sending(*arguments: Any, **options: Any) -> Reply:
+        reply = original(*arguments, **options)
+        bodies.append(reply.body)
+        return reply
 
-        def reading(amount: int) -> bytes:
-            bodies.append(read(amount))
-            return bodies[-1]
-
-        response.read = reading
-        return response
-
-    monkeypatch.setattr(target.api._pool, "urlopen", request)
+    monkeypatch.setattr(Connection, "send", sending)
     place.store(pull_secret(password="the-old-password"), "kubectl-create")
     path, new = SECRETS.path(place.namespace, SECRET), document(login(password="the-new-password"))
     for force in (False, True, False):
@@ -435,7 +430,7 @@ def finalizer(place: Place) -> Iterator[Callable[[], object]]:
 def test_a_secret_that_is_being_deleted_is_never_applied(
     place: Place, monkeypatch: pytest.MonkeyPatch, on_conflict: OnConflict, *, dry_run: bool
 ) -> None:
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.0)
 
     outcome = place.refresh(on_conflict=on_conflict, dry_run=dry_run)
 
@@ -469,7 +464,7 @@ def test_once_its_finalizer_is_gone_it_is_created_anew_in_the_same_run(
             finalizer()
         return 0.0
 
-    monkeypatch.setattr(rounds, "_backoff", backoff)
+    monkeypatch.setattr(rounds, "backoff", backoff)
 
     outcome = place.refresh(password="the-new-password")
 

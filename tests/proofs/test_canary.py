@@ -193,7 +193,7 @@ def api(aws: Aws) -> Iterator[HostileApi]:
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (rounds, kube_api):
-        monkeypatch.setattr(module, "_backoff", lambda _: 0.01)
+        monkeypatch.setattr(module, "backoff", lambda _: 0.01)
         monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.2)
 
 

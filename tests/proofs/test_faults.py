@@ -43,7 +43,7 @@ def proxy(plane: ControlPlane) -> Iterator[FaultProxy]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give up on a silent server before a stall of the proxy ends, yet long after any answer of a busy machine."""
-    monkeypatch.setattr(kube_api, "_READ_TIMEOUT_SECONDS", 4.0)
+    monkeypatch.setattr(kube_api, "_TIMEOUT_SECONDS", 4.0)
 
 
 class Countdown:
@@ -182,7 +182,7 @@ def test_a_fault_that_stays_is_named_and_leaves_the_other_namespaces_alone(
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again soon, and not for long."""
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.05)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.05)
     monkeypatch.setattr(rounds, "_PATIENCE_SECONDS", 1.0)
 
 

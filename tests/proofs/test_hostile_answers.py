@@ -83,7 +83,7 @@ def _hook(url: str, ca_pem: str) -> Mapping[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.05)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.05)
     monkeypatch.setattr(rounds, "_PATIENCE_SECONDS", 1.0)
 
 

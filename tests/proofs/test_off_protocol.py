@@ -20,10 +20,10 @@ from upsert.aws import Aws
 from upsert.core.objects import Material, Ref, Target
 from upsert.core.sensitive import Sensitive
 from upsert.errors import ClusterAccessDenied, ClusterError, SourceFailed, UpsertError
-from upsert.kube import transport
 from upsert.kube.access import describe
+from upsert.kube.transport import Connections
 
-SERVICES = ("ECR", "ECR_PUBLIC", "EKS", "SECRETS_MANAGER", "STS")
+SERVICES = ("ECR", "ECR_PUBLIC", "EKS", "SECRETS_MANAGER", "SSM", "STS")
 SAID = "correct-horse-battery-staple"
 VALUE = "a value that is kept"
 CA = base64.b64encode(make_serving_certificate().ca_pem.encode()).decode()
@@ -128,22 +128,50 @@ def test_ecr_gives_a_login_or_is_named(aws: Aws, answered: Answered, word: str, 
 
 
 SECRET = {"ARN": ARN, "Name": "x", "SecretString": VALUE, "VersionId": "1" * 32, "VersionStages": ["AWSCURRENT"]}
+BINARY = SECRET | {"SecretBinary": base64.b64encode(b"x").decode()}
+REFUSED = {"SecretId": ARN, "ErrorCode": "AccessDeniedException", "Message": SAID}
+PARAMETER_ARN = "arn:aws:ssm:eu-central-1:123456789012:parameter/x"
+PARAMETER = {"Name": "/x", "ARN": PARAMETER_ARN, "Value": VALUE, "Type": "String", "LastModifiedDate": 1.7e9}
+
+KEPT = {
+    Ref("secret", (("secret", ARN),)): {"SecretValues": [SECRET], "Errors": [REFUSED]},
+    Ref("secret", (("member", "a"), ("secret", ARN))): {"SecretValues": [SECRET | {"SecretString": '{"a": 1.50}'}]},
+    Ref("secret", (("secret", ARN), ("stage", "AWSPREVIOUS"))): SECRET,
+    Ref("secret", (("secret", ARN), ("version", "1" * 32))): BINARY,
+    Ref("parameter", (("parameter", "/x"),)): {"Parameters": [PARAMETER], "InvalidParameters": ["/x"]},
+    Ref("parameter", (("label", "a"), ("parameter", PARAMETER_ARN))): {
+        "Parameters": [PARAMETER],
+        "InvalidParameters": ["/y"],
+    },
+}
 
 
 @FUZZED
-@given(reply=replies(SECRET) | replies(SECRET | {"SecretBinary": base64.b64encode(b"x").decode()}))
-def test_secrets_manager_gives_a_text_or_is_named(aws: Aws, answered: Answered, reply: Reply) -> None:
-    ref = Ref("secret", (("secret", ARN),))
+@given(asked=st.sampled_from(list(KEPT)).flatmap(lambda ref: st.tuples(st.just(ref), replies(KEPT[ref]))))
+def test_a_kept_value_is_as_it_was_answered_or_its_source_is_named(
+    aws: Aws, answered: Answered, asked: tuple[Ref, Reply]
+) -> None:
+    ref, reply = asked
     answered(reply)
     reading = sources.read([ref], aws)[ref]
     if isinstance(reading, Material):
         assert isinstance(reply.body, bytes)
-        given = json.loads(reply.body)["SecretString"]
-        assert given
-        assert reading.data["value"].reveal().decode() == given
+        answer = json.loads(reply.body)
+        (given,) = answer.get("SecretValues") or answer.get("Parameters") or [answer]
+        text = given.get("SecretString") or given.get("Value")
+        value = reading.data["value"].reveal()
+        assert value in (str(text).encode(), b"1.50", base64.b64decode(given.get("SecretBinary") or ""))
+        assert value
     else:
-        assert ARN in str(reading)
+        assert str(reading).startswith(WHOSE) or f" {ref.get(ref.source)}" in str(reading)
         assert SAID not in str(reading)
+
+
+WHOSE = tuple(
+    f"{verb}the {what} that the file of objects names here"
+    for verb in ("", "cannot read ")
+    for what in ("secret", "parameter")
+)
 
 
 @FUZZED
@@ -169,7 +197,8 @@ def test_eks_describes_a_cluster_or_is_named(aws: Aws, answered: Answered, reply
 
     def connect() -> None:
         found = describe(aws, Target("production"))
-        assert transport.connections(found.endpoint, found.ca_pem, 1).host == "a.example"
+        Connections(found.endpoint, found.ca_pem)
+        assert found.endpoint == "https://a.example"
 
     why = refusal(connect)
     assert why is None or (isinstance(why, ClusterError) and "EKS" in f"{why}".replace("cluster production", "EKS"))

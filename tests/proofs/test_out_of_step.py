@@ -35,9 +35,9 @@ _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.IGNORECASE)
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.0)
     monkeypatch.setattr(rounds, "_TRIES", 40)
-    monkeypatch.setattr(api, "_READ_TIMEOUT_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(api, "_TIMEOUT_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")

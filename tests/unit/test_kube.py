@@ -41,6 +41,7 @@ from upsert.kube.api import Api
 from upsert.kube.bearer import BearerTokens
 from upsert.kube.namespaces import list_names
 from upsert.kube.service_accounts import ServiceAccounts
+from upsert.kube.transport import Connection
 from upsert.kube.writer import KubeWriter
 
 MANIFEST = Sensitive(b'{"kind":"Secret"}')
@@ -72,7 +73,7 @@ def certificate() -> ServingCertificate:
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once, unless the server asks for patience."""
-    monkeypatch.setattr(api_module, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(api_module, "backoff", lambda _: 0.0)
 
 
 class Script:
@@ -396,27 +397,36 @@ def test_an_answer_about_another_object_proves_nothing_and_ends_its_connection(s
     assert clients[0] != clients[1]
 
 
-@pytest.mark.parametrize("interim", [101, 102, 103, 199])
-def test_after_an_interim_answer_the_connection_is_not_used_again(
-    certificate: ServingCertificate, interim: int
-) -> None:
-    """Each real answer comes after an interim one: out of step, it would be read as that to the next request."""
-    asked: list[str] = []
+def answers_after(interim: bytes, certificate: ServingCertificate) -> tuple[list[Answer[Written]], list[int]]:
+    """Return the answers to three writes, each sent after an interim one, and the connection that each was sent on."""
+    asked: list[int] = []
 
     def talk(connection: socket.socket) -> None:
         while head := read_head(connection):
-            namespace = head.split("/")[4]
-            asked.append(namespace)
-            body = written(namespace).content()
+            asked.append(id(connection))
+            body = written(head.split("/")[4]).content()
             answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-            connection.sendall(f"HTTP/1.1 {interim} Early\r\n\r\n".encode() + answer)
+            connection.sendall(interim + answer)
 
     with raw_server(talk, certificate) as endpoint:
         writer = KubeWriter(connect(endpoint, certificate.ca_pem, concurrency=1))
         found = [apply(writer, namespace) for namespace in ("team-a", "team-b", "team-c")]
+    return found, asked
+
+
+@pytest.mark.parametrize("interim", [b"HTTP/1.1 %d Early\r\n\r\n" % status for status in (100, 102, 103, 199)])
+def test_an_interim_answer_is_not_taken_for_the_real_one(certificate: ServingCertificate, interim: bytes) -> None:
+    found, asked = answers_after(interim, certificate)
+
+    assert [answer.value for answer in found] == [Written("u-1", "7")] * 3
+    assert len(set(asked)) == 1
+
+
+def test_a_switch_of_protocols_that_nobody_asked_for_ends_the_connection(certificate: ServingCertificate) -> None:
+    found, asked = answers_after(b"HTTP/1.1 101 Switching Protocols\r\n\r\n", certificate)
 
     assert found == [Answer(0, trouble="connection")] * 3
-    assert asked == ["team-a", "team-b", "team-c"]
+    assert len(asked) == 3
 
 
 def read_head(connection: socket.socket) -> str:
@@ -458,17 +468,18 @@ def test_a_page_that_is_too_long_is_asked_for_in_smaller_ones(serve: Serve, monk
 
 
 @pytest.mark.parametrize("kind", [Patient, KubeWriter])
-def test_an_answer_is_waited_for_as_long_as_a_server_may_take(serve: Serve, kind: type[KubeWriter]) -> None:
+def test_an_answer_is_waited_for_as_long_as_a_server_may_take(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, kind: type[KubeWriter]
+) -> None:
     """It may hold a request in its queue for 15 seconds and work on a write for 34."""
     writer = kind(serve(APPLIED).writer(remaining=lambda: 300.0).api)
-    request: Any = writer.api._pool.urlopen
-    waited: list[float] = []
+    original, waited = Connection.send, []
 
-    def urlopen(*arguments: Any, **options: Any) -> Any:
-        waited.append(options["timeout"].read_timeout)
-        return request(*arguments, **options)
+    def sending(*arguments: Any, **options: Any) -> Any:
+        waited.append(options["seconds"])
+        return original(*arguments, **options)
 
-    writer.api._pool.urlopen = urlopen  # type: ignore[method-assign]
+    monkeypatch.setattr(Connection, "send", sending)
 
     assert apply(writer).value
     (seconds,) = waited
@@ -538,14 +549,8 @@ def test_a_refused_connection_is_named_as_such(certificate: ServingCertificate) 
     assert f"no connection to https://127.0.0.1:{port}: refused, reset, or the name does not resolve" in str(error)
 
 
-def test_a_name_that_does_not_resolve_is_named_as_such(
-    certificate: ServingCertificate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unknown(*_: object, **__: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-
+def test_a_name_that_does_not_resolve_is_named_as_such(certificate: ServingCertificate) -> None:
+    # Such a name exists nowhere: RFC 6761, section 6.4.
     error = unreached(connect("https://cluster.invalid", certificate.ca_pem))
 
     assert type(error) is ClusterUnreachable
@@ -562,7 +567,7 @@ def test_a_private_endpoint_that_never_answers_is_named_as_a_timeout(certificate
 
 
 def test_an_answer_that_never_comes_is_a_timeout(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_module, "_READ_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(api_module, "_TIMEOUT_SECONDS", 0.2)
     over = threading.Event()
 
     def answer(_: Request) -> Reply:

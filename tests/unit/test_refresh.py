@@ -39,7 +39,7 @@ TITLE = f"secret/{SECRET}"
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once, unless the server asks for patience."""
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.0)
 
 
 def cluster_of(*names: str, concurrency: int = 4) -> FakeCluster:

@@ -16,7 +16,7 @@ from upsert.rounds import Again, in_rounds
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once, unless the other side asks for patience."""
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.0)
 
 
 class Log:

@@ -219,7 +219,7 @@ def test_a_source_that_failed_is_the_error_that_a_run_ends_with() -> None:
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once, unless the server asks for patience."""
-    monkeypatch.setattr(rounds, "_backoff", lambda _: 0.0)
+    monkeypatch.setattr(rounds, "backoff", lambda _: 0.0)
 
 
 class Accounts:

@@ -1,38 +1,28 @@
 """One cluster's API server: requests sent, paced, and tried again as long as it is worth it and the time allows.
 
-The official client brings the connection pool, TLS and the proxy rules. Its generated models are left alone: no value
-is ever decoded.
+No value is ever decoded.
 """
 
-import ssl
 import time
 from collections.abc import Callable
-from functools import partial
 from threading import Lock
-
-from tenacity import RetryCallState, Retrying, retry_if_result, wait_exponential_jitter
-from urllib3 import HTTPSConnectionPool
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
-from urllib3.util import Timeout
 
 from upsert.core import parsing
 from upsert.core.answers import Answer, Page
 from upsert.core.identity import FIELD_MANAGER, Identity
 from upsert.core.sensitive import Sensitive
-from upsert.kube import transport
 from upsert.kube.access import ClusterAccess
 from upsert.kube.bearer import BearerTokens
 from upsert.kube.calls import Call
 from upsert.kube.pace import CONCURRENCY, Pace
+from upsert.kube.transport import Connections
+from upsert.rounds import backoff
 
 _PAGE = 500
-_CONNECT_TIMEOUT_SECONDS = 5.0
 # The server may hold a request in its queue for 15 seconds and work on a write for 34.
 # https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go
-_READ_TIMEOUT_SECONDS = 50.0
+_TIMEOUT_SECONDS = 50.0
 _LEAST_TIMEOUT_SECONDS = 1.0
-# An endpoint's name can have that many addresses; each is tried for the whole connect timeout.
-_ADDRESSES = 3
 # With the waits between them, six tries take about 8 seconds.
 _TRIES = 6
 _PATIENCE_SECONDS = 60.0
@@ -61,8 +51,7 @@ class Api:
         self._bearer = bearer
         self._remaining = remaining
         self.pace = Pace(concurrency)
-        self._connections = partial(transport.connections, access.endpoint, access.ca_pem, self.pace.most_in_all)
-        self._pool = self._connections()
+        self._connections = Connections(access.endpoint, access.ca_pem)
         self._lock = Lock()
         self._requests = 0
 
@@ -112,36 +101,21 @@ class Api:
         gets it until the time is over.
         """
         last: Answer[T] = Answer(0, trouble="no-time")
-        tries, answered = 0, self.pace.answers
-
-        def attempt() -> Answer[T]:
-            nonlocal last
-            # With no time for another try, what the try before came to is what is known.
+        tries, answered, began = 0, self.pace.answers, time.monotonic()
+        while True:
             with self.pace.turn():
+                # With no time for another try, what the try before came to is what is known.
                 last = self._attempt(call) or last
-            return last
-
-        # Nearly every request ends here. Setting up the retries costs as much as a tenth of the whole request.
-        if not _is_worth_retrying(call, attempt()):
-            return last
-        made = [last]
-
-        def gives_up(state: RetryCallState) -> bool:
-            nonlocal tries, answered
+            if not _is_worth_retrying(call, last):
+                return last
             is_out = last.is_outage and answered == self.pace.answers > 0
             tries, answered = tries + (not is_out), self.pace.answers
-            waited = time.monotonic() - state.start_time + state.upcoming_sleep
-            is_enough = tries >= _TRIES or waited > _PATIENCE_SECONDS
-            is_late = self.time_left() < state.upcoming_sleep
-            return is_late or (is_enough and not last.is_throttled)
-
-        return Retrying(
-            retry=retry_if_result(lambda answer: _is_worth_retrying(call, answer)),
-            # A growing, jittered time, and that much more than the server's Retry-After.
-            wait=lambda state: last.retry_after + _backoff(state),
-            stop=gives_up,
-            retry_error_callback=lambda _: last,
-        )(lambda: made.pop() if made else attempt())
+            # The wait grows, is jittered, and is that much longer than the server's Retry-After.
+            wait = last.retry_after + backoff(tries)
+            is_enough = tries >= _TRIES or time.monotonic() - began + wait > _PATIENCE_SECONDS
+            if self.time_left() < wait or (is_enough and not last.is_throttled):
+                return last
+            time.sleep(wait)
 
     def _attempt[T](self, call: Call[T]) -> Answer[T] | None:
         """Return the answer to one try, or None if no time was left to send anything."""
@@ -157,66 +131,29 @@ class Api:
             self.pace.answered()
         return answer
 
-    def _send[T](  # noqa: PLR0911 - one case per way in which an answer does not come
-        self, token: Sensitive[str], call: Call[T]
-    ) -> Answer[T] | None:
+    def _send[T](self, token: Sensitive[str], call: Call[T]) -> Answer[T] | None:
         if not self.may_start():
             return None
         with self._lock:
             self._requests += 1
         left = max(_LEAST_TIMEOUT_SECONDS, self._remaining() - SAFETY_MARGIN_SECONDS / 2)
-        pool = self._pool
-        try:
-            response = pool.urlopen(
-                call.method,
-                call.path,
-                headers={**call.headers, "Authorization": f"Bearer {token.reveal()}", "User-Agent": FIELD_MANAGER},
-                body=call.body.reveal() if call.body else None,
-                timeout=Timeout(
-                    connect=min(_CONNECT_TIMEOUT_SECONDS, left / _ADDRESSES),
-                    read=min(_READ_TIMEOUT_SECONDS, left),
-                    total=left,
-                ),
-                # Retries are decided above, on what the answer says; a redirect is never followed, since the request
-                # carries the bearer token and the Secret.
-                retries=False,
-                redirect=False,
-                preload_content=False,
-            )
-            content = response.read(parsing.LONGEST_BODY + 1)
-            if len(content) > parsing.LONGEST_BODY:
-                response.close()
-        except SSLError as error:
-            # Only a certificate that fails verification is a matter of trust; the rest is a connection that broke.
-            untrusted = isinstance(error.args[0], ssl.SSLCertVerificationError)
-            return Answer(0, trouble="untrusted" if untrusted else "connection")
-        except NewConnectionError:
-            # Refused, or no such name; urllib3 derives it from ConnectTimeoutError all the same.
-            return Answer(0, trouble="connection")
-        except (ConnectTimeoutError, ReadTimeoutError):
-            return Answer(0, trouble="timeout")
-        except HTTPError:
-            return Answer(0, trouble="connection")
-        if len(content) > parsing.LONGEST_BODY:
-            return Answer(response.status, trouble="too-long")
-        answer = call.answer(response.status, response.headers, content)
-        if response.status < 200 or answer.is_out_of_step:
-            # An interim answer (103 Early Hints, say) is read as if it were the answer, and the real one is left for
-            # the next request on that connection.
-            self._abandon(pool)
-            return answer if response.status >= 200 else Answer(0, trouble="connection")
+        connection = self._connections.take()
+        reply = connection.send(
+            call.method,
+            call.path,
+            {**call.headers, "Authorization": f"Bearer {token.reveal()}", "User-Agent": FIELD_MANAGER},
+            call.body.reveal() if call.body else None,
+            seconds=min(_TIMEOUT_SECONDS, left),
+            longest=parsing.LONGEST_BODY,
+        )
+        # A connection that is not given back is closed.
+        if reply.trouble:
+            return Answer(reply.status if reply.trouble == "too-long" else 0, trouble=reply.trouble)
+        answer = call.answer(reply.status, reply.headers, reply.body)
+        if not answer.is_out_of_step:
+            self._connections.give_back(connection)
         return answer
-
-    def _abandon(self, pool: HTTPSConnectionPool) -> None:
-        """Use no connection of a pool again: the bad one went back to it when it was read, for anybody to take."""
-        with self._lock:
-            if self._pool is pool:
-                self._pool = self._connections()
-        pool.close()
 
 
 def _is_worth_retrying[T](call: Call[T], answer: Answer[T]) -> bool:
     return answer.is_worth_retrying and not (call.is_conditional and answer.is_precondition_failed)
-
-
-_backoff = wait_exponential_jitter(multiplier=0.2, max=10.0, jitter=0.5)
