@@ -14,6 +14,7 @@ from upsert.core.live import ExternalSecret, LiveObject
 from upsert.core.objects import BadMaterial, Desired, Material, NothingYet, Object, OnConflict, Ref
 from upsert.core.outcomes import Failed, Skipped
 from upsert.core.remedies import Asked
+from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Verdict
 from upsert.errors import SourceEmpty, SourceFailed
@@ -107,7 +108,7 @@ def check(
         answer.value,
         new,
         lambda live, made: sources.compare(one, live, made),
-        external_secrets=reader.external_secrets(namespace, one.name),
+        external_secrets=reader.external_secrets(namespace, one.name) if new.resource == SECRETS else (),
         refuses_conflicts=one.on_conflict is OnConflict.REFUSE,
     )
 

@@ -76,7 +76,9 @@ def check(
     verdicts = compare(live.contents, desired)
     said = tuple(notes.on(live, desired, external_secrets, refuses_conflicts=refuses_conflicts))
     misplaced = tuple(_misplaced(live, desired))
-    revealing = _revealing(verdicts, live.data, *said, *misplaced, live.type)
+    # Of what is new, too: somebody may have put the next password in the place of a name.
+    new = (value for key, value in desired.data.items() if live.data.get(key) != value)
+    revealing = _revealing(verdicts, (*live.data.values(), *new), *said, *misplaced, live.type)
     shown_verdicts = _masked(verdicts, revealing)
     shown = replace(live, type=_WITHHELD) if live.type in revealing else live
     return Check(
@@ -98,7 +100,7 @@ _WITHHELD = "withheld, since a name in it holds part of a value"
 
 def masked(verdicts: tuple[Verdict, ...], data: Mapping[str, Sensitive[bytes]]) -> tuple[Verdict, ...]:
     """Return the verdicts on an object with `data` without the names that hold part of a value."""
-    return _masked(verdicts, _revealing(verdicts, data))
+    return _masked(verdicts, _revealing(verdicts, data.values()))
 
 
 def _misplaced(live: LiveObject, desired: Desired) -> Iterator[str]:
@@ -114,10 +116,10 @@ def _misplaced(live: LiveObject, desired: Desired) -> Iterator[str]:
             yield f"{name} is in {place}, expected in {other}"
 
 
-def _revealing(verdicts: Iterable[Verdict], data: Mapping[str, Sensitive[bytes]], *more: str) -> frozenset[str]:
-    """Return what of the verdicts' names, and of more texts, holds part of a value."""
+def _revealing(verdicts: Iterable[Verdict], values: Iterable[Sensitive[bytes]], *more: str) -> frozenset[str]:
+    """Return what of the verdicts' names, and of more texts, holds part of one of the values."""
     names = {name for verdict in verdicts for name in (verdict.key, *_parts(verdict.key))}
-    secrets = (secret for value in data.values() for secret in secrets_in(_text(value)))
+    secrets = (secret for value in values for secret in secrets_in(_text(value)))
     return redaction.revealing({*names, *more}, secrets)
 
 
