@@ -16,7 +16,7 @@ from tests.support.audit import AuditLog
 from tests.support.cloudwatch_logs import FilterPattern, batch
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import USER, Aws, Seen, invoke
-from tests.support.objects import SECRET, entry
+from tests.support.objects import SECRET, entry, manifest, roles
 from tests.support.template import Stack
 
 # The parts that matter here of https://aws.github.io/aws-eks-best-practices/security/docs/detective/
@@ -221,6 +221,53 @@ def test_a_deleted_secret_is_there_again(
 
     assert applied(seen) == [namespace_of_plane]
     assert plane.get_secret(namespace_of_plane, SECRET)
+
+
+SETTINGS = {"kind": "ConfigMap", "name": "baseline", "data": {"LEVEL": {"value": "info"}}}
+
+
+def written(*include: str) -> list[dict[str, Any]]:
+    """Return an entry for each kind beside Secrets."""
+    names = ("quota", "limits", "network-policy", "disruption-budget")
+    settings = {**SETTINGS, "namespaces": {"include": list(include) or ["*"]}}
+    return [settings, *(manifest(name, *include) for name in names)]
+
+
+@pytest.mark.parametrize("how", ["by its name", "with all others"])
+@pytest.mark.parametrize(
+    ("plural", "title"),
+    [
+        ("/api/v1/namespaces/{}/configmaps", "configmap/baseline"),
+        ("/api/v1/namespaces/{}/resourcequotas", "resourcequota/baseline"),
+        ("/api/v1/namespaces/{}/limitranges", "limitrange/baseline"),
+        ("/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies", "networkpolicy/baseline"),
+        ("/apis/policy/v1/namespaces/{}/poddisruptionbudgets", "poddisruptionbudget/baseline"),
+    ],
+)
+def test_whatever_was_deleted_is_there_again_and_nothing_else_is_asked_for(
+    aws: Aws,
+    plane: ControlPlane,
+    subscription: Subscription,
+    namespace_of_plane: str,
+    plural: str,
+    title: str,
+    how: str,
+) -> None:
+    plane.apply_roles(roles(entry(), *written()))
+    objects = [entry(), *written()]
+    created = deliver(aws, subscription.wait(), *objects)
+    assert len(created.named("object.applied")) == len(objects)
+    path = plural.format(namespace_of_plane)
+    plane.request("DELETE", f"{path}/baseline" if how == "by its name" else path)
+    lines = subscription.wait()
+    audit, tokens = AuditLog(plane.audit_log), len(aws.ecr.calls)
+
+    seen = deliver(aws, lines, *objects)
+
+    assert [(record["object"], record["change"]) for record in seen.named("object.applied")] == [(title, "created")]
+    assert plane.request("GET", f"{path}/baseline")
+    assert audit.counts(user=USER) == {("list", "namespaces"): 1, ("patch", path.rpartition("/")[2]): 1}
+    assert len(aws.ecr.calls) == tokens
 
 
 @pytest.fixture

@@ -122,6 +122,11 @@ def test_a_namespace_whose_secrets_were_all_deleted_misses_each_of_them() -> Non
         (DELETED, {"resource": "configmaps"}, f"configmap/{SECRET}"),
         (DELETED, {"resource": "configmaps", "name": "settings"}, "configmap/settings"),
         (ALL_DELETED, {"resource": "configmaps"}, "configmap/"),
+        (DELETED, {"resource": "resourcequotas", "name": "a"}, "resourcequota/a"),
+        (DELETED, {"resource": "limitranges", "name": "a"}, "limitrange/a"),
+        (DELETED, {"apiGroup": "networking.k8s.io", "resource": "networkpolicies", "name": "a"}, "networkpolicy/a"),
+        (DELETED, {"apiGroup": "policy", "resource": "poddisruptionbudgets", "name": "a"}, "poddisruptionbudget/a"),
+        (ALL_DELETED, {"apiGroup": "policy", "resource": "poddisruptionbudgets"}, "poddisruptionbudget/"),
     ],
 )
 def test_whatever_can_be_written_is_missed_by_its_title(line: str, change: dict[str, str], title: str) -> None:
@@ -180,6 +185,12 @@ def test_what_the_refresher_does_names_none() -> None:
         (CREATED, lambda event: event["objectRef"].update(name=5)),
         (DELETED, lambda event: event["objectRef"].update(resource="pods")),
         (DELETED, lambda event: event["objectRef"].update(subresource="status")),
+        (DELETED, lambda event: event["objectRef"].update(apiGroup="example.com")),
+        (
+            DELETED,
+            lambda event: event["objectRef"].update(apiGroup="crd.projectcalico.org", resource="networkpolicies"),
+        ),
+        (DELETED, lambda event: event["objectRef"].update(resource="networkpolicies")),
         (DELETED, lambda event: event["objectRef"].pop("name")),
         (DELETED, lambda event: event["objectRef"].pop("namespace")),
         (DELETED, lambda event: event["responseStatus"].update(code=404)),
