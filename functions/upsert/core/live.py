@@ -30,20 +30,21 @@ class LiveObject:
     is what an object without data says, all but its kind, name and status; of its metadata, labels and annotations.
     `owned` says which keys, of an object without data which paths, each field manager owns; `blind_managers` are those
     that own some as `stringData`, for which the server reports no conflict. `our_keys` are those that our apply owns,
-    None if we never applied it. `ownership` is all of ownerReferences and finalizers.
+    None if we never applied it. `ownership` is all of ownerReferences and finalizers. Keys are as they are, so they
+    show nowhere: somebody may have put a password in the place of one.
     """
 
     uid: str
     resource_version: str
     type: str
-    data: Mapping[str, Sensitive[bytes]]
-    binary_keys: frozenset[str] = frozenset()
+    data: Mapping[str, Sensitive[bytes]] = field(repr=False)
+    binary_keys: frozenset[str] = field(default=frozenset(), repr=False)
     rest: Mapping[str, Any] = field(default_factory=dict, repr=False)
     immutable: bool = False
     is_being_deleted: bool = False
-    owned: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    owned: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
     blind_managers: tuple[str, ...] = ()
-    our_keys: frozenset[str] | None = None
+    our_keys: frozenset[str] | None = field(default=None, repr=False)
     owners: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     ownership: Sensitive[str] = field(default_factory=lambda: Sensitive("[]"))
