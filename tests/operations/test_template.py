@@ -46,6 +46,9 @@ GOOD = {
     "LogLevel": ["DEBUG", "INFO", "WARNING", "ERROR"],
     "Metrics": ["fleet", "cluster", "object"],
     "Schedule": ["rate(1 minute)", "rate(90 minutes)", "rate(300 minutes)", "rate(1 hour)", "rate(5 hours)"],
+    "RolePath": ["/", "/team/", "/platform/eks-upsert/"],
+    "KmsKeyArn": ["", KEY],
+    "OrganizationId": ["", "o-abcdefghij"],
     "PermissionsBoundary": [
         "",
         "arn:aws:iam::123456789012:policy/boundaries/team",
@@ -90,6 +93,9 @@ BAD = {
     "AlarmTopicArn": ["on-call", "arn:aws:sqs:eu-central-1:123456789012:on-call", "arn:aws:sns:eu-central-1:1:on-call"],
     "Monitoring": ["", "yes"],
     "Timeout": ["0", "901"],
+    "RolePath": ["", "team", "/team", "team/", "//", "/a b/"],
+    "KmsKeyArn": ["alias/logs", "arn:aws:kms:eu-central-1:123456789012:alias/logs", f"{KEY},{KEY}"],
+    "OrganizationId": ["abcdefghij", "o-short", "o-ABCDEFGHIJ", "r-abcd"],
     "PermissionsBoundary": ["team", "arn:aws:iam::123456789012:role/team", "arn:aws:iam::1:policy/team"],
 }
 
@@ -127,6 +133,9 @@ EVERYTHING = {
     "SecurityGroupIds": "sg-0123456789abcdef0",
     "CreateAdopter": "true",
     "AuditLogGroup": "/aws/eks/demo/cluster",
+    "RolePath": "/team/",
+    "KmsKeyArn": KEY.replace("1234abcd", "5678abcd"),
+    "OrganizationId": "o-abcdefghij",
 }
 
 
@@ -155,7 +164,7 @@ def test_what_is_written_where_is_no_parameter() -> None:
             "CreateAdopter",
         ),
         *("SubnetIds", "SecurityGroupIds", "Architecture", "MemorySize", "Timeout", "LogLevel", "LogRetentionDays"),
-        "PermissionsBoundary",
+        *("PermissionsBoundary", "RolePath", "KmsKeyArn", "OrganizationId"),
     }
 
 
@@ -326,6 +335,7 @@ def test_a_schedule_that_deploys_has_two_more_runs_before_a_token_of_twelve_hour
 def test_the_role_may_do_what_a_refresh_needs_and_nothing_else() -> None:
     assert actions() == {
         "ecr:BatchGetImage",
+        "ecr:BatchImportUpstreamImage",
         "ecr:GetAuthorizationToken",
         "ecr:GetDownloadUrlForLayer",
         "ecr-public:GetAuthorizationToken",
@@ -346,6 +356,9 @@ def test_the_role_may_do_what_a_refresh_needs_and_nothing_else() -> None:
         ),
         ("DecryptableKeyArns", {"kms:Decrypt"}),
         ("AssumableRoleArns", {"sts:AssumeRole"}),
+        ("KmsKeyArn", {"kms:Decrypt", "kms:GenerateDataKey"}),
+        ("RolePath", set()),
+        ("OrganizationId", set()),
         ("Fleet", set()),
         ("CreateAdopter", set()),
     ],
@@ -422,6 +435,64 @@ def test_a_permissions_boundary_bounds_every_role_and_none_bounds_none() -> None
     assert ["PermissionsBoundary" in role for _, role in roles()] == [False] * 5
 
 
+def test_every_role_and_policy_has_the_path_that_is_asked_for() -> None:
+    for parameters, path in (({}, "/"), ({"RolePath": "/team/"}, "/team/")):
+        found = Stack(ClusterName="demo", **{**EVERYTHING, "RolePath": "/", **parameters})
+        kinds = ("AWS::IAM::Role", "AWS::IAM::ManagedPolicy")
+        paths = {name: one["Path"] for kind in kinds for name, one in found.of_type(kind).items()}
+        assert paths == dict.fromkeys(paths, path)
+        assert len(paths) == 6
+
+
+def encryption(**parameters: str) -> dict[str, object]:
+    """Return the key of whatever keeps something, by logical id."""
+    found = Stack(ClusterName="demo", CreateAdopter="true", **parameters)
+    return {
+        **{name: one.get("KmsKeyId") for name, one in found.of_type("AWS::Logs::LogGroup").items()},
+        **{name: one.get("KmsMasterKeyId") for name, one in found.of_type("AWS::SQS::Queue").items()},
+        **{name: one.get("KmsMasterKeyId") for name, one in found.of_type("AWS::SNS::Topic").items()},
+    }
+
+
+def test_one_key_encrypts_the_logs_the_queue_and_the_topic() -> None:
+    assert encryption(KmsKeyArn=KEY) == dict.fromkeys(
+        ("RefreshLogGroup", "AdoptLogGroup", "FailedRuns", "AlarmTopic"), KEY
+    )
+    assert set(encryption().values()) == {None}
+    for parameters, expected in (({}, True), ({"KmsKeyArn": KEY}, None)):
+        queue = Stack(ClusterName="demo", **parameters).of_type("AWS::SQS::Queue")["FailedRuns"]
+        assert queue.get("SqsManagedSseEnabled") is expected, "a queue takes one of the two"
+
+
+def test_who_puts_failed_runs_into_the_queue_may_encrypt_them_and_nothing_else() -> None:
+    stack = Stack(ClusterName="demo", **EVERYTHING)
+    senders = {name for name, _ in roles() if "KeepFailedRuns" in stack.statements(name)}
+    assert senders == {"RefreshRole", "ScheduleRole"}
+    for name, _ in roles():
+        kept = stack.statements(name).get("EncryptFailedRuns")
+        assert (kept is not None) is (name in senders)
+        assert kept is None or (kept["Resource"], kept["Condition"]) == (
+            EVERYTHING["KmsKeyArn"],
+            {"StringLike": {"kms:ViaService": "sqs.*"}},
+        )
+
+
+def test_the_functions_assume_roles_of_the_organisation_alone_if_one_is_named() -> None:
+    arns = EVERYTHING["AssumableRoleArns"]
+    anywhere = Stack(ClusterName="demo", AssumableRoleArns=arns).statements("RefreshRole")["AssumeRoles"]
+    assert "Condition" not in anywhere
+    own = Stack(ClusterName="demo", AssumableRoleArns=arns, OrganizationId="o-abcdefghij")
+    assert own.statements("RefreshRole")["AssumeRoles"]["Condition"] == {
+        "StringEquals": {"aws:ResourceOrgID": "o-abcdefghij"}
+    }
+
+
+def test_who_shows_a_token_pulls_also_what_a_pull_through_cache_does_not_have_yet() -> None:
+    statement = Stack(ClusterName="demo").statements("RefreshRole")["PullWithToken"]
+    assert statement["Action"] == ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "ecr:BatchImportUpstreamImage"]
+    assert statement["Resource"] == "arn:aws:ecr:*:*:repository/*"
+
+
 def test_the_schedule_starts_one_run_and_may_do_nothing_else() -> None:
     stack = Stack(ClusterName="demo")
     schedule = stack.resources["RefreshSchedule"]["Properties"]
@@ -455,8 +526,8 @@ def output(name: str, **parameters: str) -> str:
 
 def test_an_emergency_refresh_is_one_command_that_needs_no_file() -> None:
     assert output("RefreshNow") == (
-        "aws lambda invoke --region eu-central-1 --function-name RefreshFunction"
-        " --cli-binary-format raw-in-base64-out --payload '{}' --cli-read-timeout 0 /dev/stdout"
+        "echo '{}' | aws lambda invoke --region eu-central-1 --function-name RefreshFunction"
+        " --payload fileb:///dev/stdin --cli-read-timeout 0 /dev/stdout"
     )
 
 
@@ -467,9 +538,11 @@ def test_an_emergency_refresh_of_a_fleet_is_one_of_every_cluster() -> None:
     )
 
 
-def test_the_permissions_are_those_of_the_file_of_objects() -> None:
-    assert output("ApplyPermissions") == "make rbac | kubectl apply -f -"
-    assert re.search(r"^rbac:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("file", ["template.yaml", "fleet/member.yaml"])
+def test_no_output_is_a_command_that_works_in_the_repository_alone(file: str) -> None:
+    assert [
+        name for name, one in load(ROOT / file)["Outputs"].items() if re.search(r"\bmake\b", str(one["Value"]))
+    ] == []
 
 
 def test_the_emergency_event_asks_for_everything() -> None:

@@ -139,7 +139,7 @@ def test_every_metric_is_explained_and_no_other_is() -> None:
 
 
 def test_the_command_of_an_emergency_is_the_one_that_the_stack_gives() -> None:
-    (shown,) = re.findall(r"^    (aws lambda invoke .*\n.*)$", RUNBOOK, re.MULTILINE)
+    (shown,) = re.findall(r"^    (echo .* aws lambda invoke .*\n.*)$", RUNBOOK, re.MULTILINE)
     given = STACK.outputs["RefreshNow"]["Value"]
     words = re.sub(r"\\\n", " ", shown).replace("REGION", "eu-central-1").replace("FUNCTION", "RefreshFunction").split()
     assert words == given.split()
