@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from upsert import kinds, sources
-from upsert.core.grammars import FULL_TYPE
+from upsert.core.grammars import FULL_TYPE, MEMBER, PARAMETER
 from upsert.core.resources import MANIFESTS
 
 # What a type, a kind and a source may be, as errors say it: a new row of a table changes no case here.
@@ -73,6 +73,10 @@ def of_registries(registries: str) -> str:
     return a_file(an_object(registries=registries))
 
 
+def of_data(*entries: str) -> str:
+    return a_file(an_object(type="generic", registries="", data=f"{{{', '.join(entries)}}}"))
+
+
 GOOD = {
     "one object": a_file(an_object()),
     "rich": RICH,
@@ -106,6 +110,22 @@ GOOD = {
         an_object(namespaces='{include: ["*"], exclude: ["team-*"]}'), an_object(namespaces="{include: ['team-*']}")
     ),
     "all clusters, where there are none": a_file(an_object(clusters="['*']")),
+    "every way to name a value": of_data(
+        "a: {secret: apps/api}",
+        "b: {secret: apps/api, member: b c, decode: base64, stage: AWSPREVIOUS}",
+        f"c: {{secret: apps/api, version: {'a' * 32}}}",
+        'd: {secret: apps/api, role_arn: "arn:aws:iam::111122223333:role/read"}',
+        "e: {parameter: /apps/api/token, member: e}",
+        'f: {parameter: "arn:aws:ssm:eu-west-1:111122223333:parameter/apps/api", version: "3"}',
+        "g: {parameter: api, label: production, decode: base64}",
+    ),
+    "many values at once": a_file(
+        an_object(
+            type="generic",
+            registries="",
+            data_from='[{secret: a, members: [b, c]}, {parameter: /d, members: [e], version: "1", decode: base64}]',
+        )
+    ),
 }
 
 
@@ -131,6 +151,8 @@ _OBJECT, _KEYED = f"{_FIELDS} or registries", f"{_FIELDS} or data or data_from"
 _HOST = "expected a bare host without https:// and path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com"
 _ECR = "expected an object of account, region, role_arn, host, or {}"
 _AUTHS = "objects[0].registries[0].auths"
+_PLAIN = "is for ConfigMaps alone; expected a source that keeps it, such as {secret: NAME}"
+_OF_SECRETS = "secret or member or decode or stage or version or role_arn"
 _SECRET = "expected a secret's name in this account and region, or its ARN"
 
 # What is no YAML, or not in one piece, before any field is looked at.
@@ -463,6 +485,65 @@ BAD = {
             "9: unknown field 'more'; expected version or clusters or objects",
         ],
     ),
+    "a stage with a blank": Bad(
+        of_data("a: {secret: b, stage: AWS PREVIOUS}"),
+        ["3: objects[0].data.a.stage: a text of 12 characters is wrong; expected a staging label, such as AWSPREVIOUS"],
+    ),
+    "a decoding that is none": Bad(
+        of_data("a: {parameter: /b, decode: base32}"),
+        ["3: objects[0].data.a.decode: a text of 6 characters is wrong; expected base64"],
+    ),
+    "a version without quotes": Bad(
+        of_data("a: {parameter: /b, version: 3}"),
+        ["3: objects[0].data.a.version: a number is no text; expected the number of a version, in quotes"],
+    ),
+    "a parameter with its version": Bad(
+        of_data("a: {parameter: '/b:3'}"),
+        [f"3: objects[0].data.a.parameter: a text of 4 characters is wrong; expected {PARAMETER.expected}"],
+    ),
+    "a stage and a version": Bad(
+        of_data(f"a: {{secret: b, stage: c, version: {'a' * 32}}}"),
+        ["3: objects[0].data.a: names stage and version; expected one of them at most"],
+        in_schema=False,
+    ),
+    "many values of no members": Bad(
+        a_file(an_object(type="generic", registries="", data_from="[{secret: a, members: []}]")),
+        [
+            f"3: objects[0].data_from[0].members: a list of 0 is wrong; expected a list, each of it {MEMBER.expected}",
+        ],
+    ),
+    "a member twice": Bad(
+        a_file(an_object(type="generic", registries="", data_from="[{secret: a, members: [b, b]}]")),
+        ["3: objects[0].data_from[0].members: names a member twice; expected each once"],
+    ),
+    "a member that is no key": Bad(
+        a_file(an_object(type="generic", registries="", data_from="[{secret: a, members: [b c]}]")),
+        ["3: objects[0].data_from[0]: has the key 'b c'; expected a key of letters, digits, -, _ and ."],
+        in_schema=False,
+    ),
+    "a key from two places": Bad(
+        a_file(
+            an_object(
+                type="generic", registries="", data="{b: {secret: a}}", data_from="[{parameter: c, members: [b]}]"
+            )
+        ),
+        ["3: objects[0].data_from[0]: gives the key 'b', which is there already; expected each key once"],
+        in_schema=False,
+    ),
+    "a literal in a Secret": Bad(
+        of_data("a: {value: b}"),
+        [
+            f"3: objects[0].data.a.value: {_PLAIN}",
+        ],
+        in_schema=False,
+    ),
+    "an env file for a Secret": Bad(
+        a_file(an_object(type="generic", registries="", data_from="[{env_file: a.env}]")),
+        [
+            f"3: objects[0].data_from[0].env_file: {_PLAIN}",
+        ],
+        in_schema=False,
+    ),
     # Where somebody may have put a value, it is told by its length.
     "a password for a secret's name": Bad(
         of_registries("[{auths: {secret: 'hunter2 '}}]"),
@@ -478,7 +559,7 @@ BAD = {
     ),
     "a colon without a space": Bad(
         of_registries("[{auths: {secret: a, member:hunter2}}]"),
-        [f"3: {_AUTHS}: unknown field of 14 characters and without a value; expected secret or member"],
+        [f"3: {_AUTHS}: unknown field of 14 characters and without a value; expected {_OF_SECRETS}"],
         in_schema=False,
     ),
     "a docker config where its secret belongs": Bad(

@@ -82,6 +82,13 @@ def test_it_refuses_what_it_can_of_what_the_compiler_refuses(bad: Bad) -> None:
         (DEFINED["registry"]["properties"]["ecr"]["properties"]["account"], grammars.ACCOUNT),
         (DEFINED["registry"]["properties"]["ecr"]["properties"]["host"], grammars.HOST),
         (DEFINED["value"]["properties"]["secret"], grammars.SECRET_ID),
+        (DEFINED["value"]["properties"]["parameter"], grammars.PARAMETER),
+        (DEFINED["value"]["properties"]["file"], grammars.FILE),
+        (DEFINED["values"]["properties"]["secret"], grammars.SECRET_ID),
+        (DEFINED["values"]["properties"]["parameter"], grammars.PARAMETER),
+        (DEFINED["values"]["properties"]["env_file"], grammars.FILE),
+        (DEFINED["stage"], grammars.SECRET_STAGE),
+        (DEFINED["label"], grammars.PARAMETER_LABEL),
     ],
 )
 def test_its_patterns_are_the_compilers(schema: dict[str, Any], grammar: Grammar) -> None:
@@ -95,7 +102,7 @@ def test_it_has_every_field_that_the_compiler_knows() -> None:
     assert set(DEFINED["namespaces"]["properties"]) == set(checks.SCOPE_FIELDS)
     assert set(SCHEMA["properties"]) == set(checks.FILE_FIELDS)
     words = {source.word for source in sources.TABLE.values()}
-    assert words <= {*DEFINED["registry"]["properties"], *DEFINED["value"]["properties"]}
+    assert words <= {name for one in ("registry", "value", "values") for name in DEFINED[one]["properties"]}
 
 
 def described(schema: Any, place: str = "") -> Iterator[tuple[str, bool]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upsert.core.secrecy import secrets_in
+from upsert.core.secrecy import secrets_in, secrets_in_bytes
 from upsert.core.sensitive import Sensitive
 
 KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"
@@ -181,3 +181,17 @@ def test_of_any_json_every_secret_is_learned_once(document: Any) -> None:
 def test_of_any_text_something_is_learned(text: str) -> None:
     if text and text.lstrip()[:1] not in ("{", "["):
         assert text in found(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "secrets"),
+    [
+        (b"", []),
+        (b"correct-horse", ["correct-horse"]),
+        (b'{"username": "me", "password": "secret"}', ["secret"]),
+        (b"\xff\x00correct-horse", ["/wBjb3JyZWN0LWhvcnNl"]),
+        ("\u00fc".encode("latin-1"), ["/A=="]),
+    ],
+)
+def test_of_bytes_that_are_no_text_the_base64_is_learned(value: bytes, secrets: list[str]) -> None:
+    assert [one.reveal() for one in secrets_in_bytes(Sensitive(value))] == secrets

@@ -1,6 +1,7 @@
 """Sources: their fields in the file, and what they give: each is read once, and one that fails costs no other."""
 
 from collections.abc import Iterator
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -10,17 +11,21 @@ from tests.support import ecr_standin
 from tests.support.aws import aws_apis, without_retries
 from tests.support.ecr_standin import EcrStandin
 from tests.support.objects import ARN, HOST
+from tests.support.parameters_standin import Parameter, ParametersStandin
+from tests.support.readings import ref_to, text, why
 from tests.support.secrets_standin import SecretsStandin
+from tests.support.standin import Reply, Request, Standin
 from upsert import sources
 from upsert.aws import Aws
 from upsert.core.fields import Fields, Problem
 from upsert.core.objects import Material, Part, Ref
-from upsert.errors import SourceEmpty, SourceFailed
+from upsert.core.sensitive import Sensitive
 
 PASSWORD = "hunter2-hunter2-hunter2"
 ROLE = "arn:aws:iam::210987654321:role/pull"
+VERSION = "EXAMPLE1-90ab-cdef-fedc-ba987SECRET1"
+PARAMETER_ARN = "arn:aws:ssm:eu-west-1:210987654321:parameter/apps/api"
 UNNAMED = "the secret that the file of objects names here"
-MEMBER = "the member that the file of objects names"
 WORDS = "expected one of ecr, ecr_public"
 
 
@@ -49,6 +54,42 @@ def part(entry: dict[str, Any], *, login: bool) -> tuple[Part, list[str]]:
             False,
             Ref("secret", (("member", "db.pass word"), ("secret", ARN))),
         ),
+        (
+            {"secret": ARN, "member": "key", "decode": "base64", "stage": "AWSPREVIOUS", "role_arn": ROLE},
+            False,
+            Ref(
+                "secret",
+                (
+                    ("decode", "base64"),
+                    ("member", "key"),
+                    ("role_arn", ROLE),
+                    ("secret", ARN),
+                    ("stage", "AWSPREVIOUS"),
+                ),
+            ),
+        ),
+        ({"secret": "a", "version": VERSION}, False, Ref("secret", (("secret", "a"), ("version", VERSION)))),
+        ({"parameter": "/apps/api"}, False, Ref("parameter", (("parameter", "/apps/api"),))),
+        ({"parameter": "api"}, False, Ref("parameter", (("parameter", "api"),))),
+        (
+            {"parameter": PARAMETER_ARN, "version": "12", "member": "a", "decode": "base64", "role_arn": ROLE},
+            False,
+            Ref(
+                "parameter",
+                (
+                    ("decode", "base64"),
+                    ("member", "a"),
+                    ("parameter", PARAMETER_ARN),
+                    ("role_arn", ROLE),
+                    ("version", "12"),
+                ),
+            ),
+        ),
+        (
+            {"parameter": "/apps/api", "label": "live"},
+            False,
+            Ref("parameter", (("label", "live"), ("parameter", "/apps/api"))),
+        ),
     ],
 )
 def test_a_good_entry_is_a_part(entry: dict[str, Any], login: bool, ref: Ref) -> None:
@@ -62,7 +103,7 @@ def test_a_good_entry_is_a_part(entry: dict[str, Any], login: bool, ref: Ref) ->
         ({"quay": {}}, True, f"entry: names no source; {WORDS}"),
         ({"ecr": {}, "ecr_public": {}}, True, f"entry: names ecr and ecr_public; {WORDS}"),
         ({"secret": "apps/api"}, True, f"entry: names no source; {WORDS}"),
-        ({"ecr": {}}, False, "entry: names no source; expected one of secret"),
+        ({"ecr": {}}, False, "entry: names no source; expected one of secret, parameter"),
         ({"ecr": None}, True, "entry.ecr: null is wrong; expected an object of account, region, role_arn, host, or {}"),
         ({"ecr": []}, True, "entry.ecr: a list of 0 is wrong; expected an object of account, region, role_arn, host"),
         ({"ecr": {}, "x": 1}, True, "entry: unknown field 'x'; expected ecr"),
@@ -87,13 +128,58 @@ def test_a_good_entry_is_a_part(entry: dict[str, Any], login: bool, ref: Ref) ->
             False,
             "entry.member: a text of 0 characters is wrong; expected the name of a member",
         ),
-        ({"secret": "a", "stage": "x"}, False, "entry: unknown field 'stage'; expected secret or member"),
+        (
+            {"secret": "a", "label": "x"},
+            False,
+            "entry: unknown field 'label'; expected secret or member or decode or stage or version or role_arn",
+        ),
+        ({"secret": "a", "stage": "x", "version": VERSION}, False, "entry: names stage and version; expected one of"),
+        ({"secret": "a", "stage": "x y"}, False, "entry.stage: a text of 3 characters is wrong; expected a staging"),
+        ({"secret": "a", "version": 3}, False, "entry.version: a number is no text; expected the id of a version"),
+        ({"secret": "a", "version": "3"}, False, "entry.version: a text of 1 characters is wrong; expected the id of"),
+        ({"secret": "a", "decode": "hex"}, False, "entry.decode: a text of 3 characters is wrong; expected base64"),
+        ({"secret": "a", "decode": True}, False, "entry.decode: true is no text; expected base64, in quotes"),
+        ({"secret": "a", "role_arn": "pull"}, False, "entry.role_arn: 'pull' is wrong; expected a role ARN such as"),
+        ({"secret": "a", "parameter": "b"}, False, "entry: names secret and parameter; expected one of secret, param"),
+        (
+            {"parameter": "/a", "stage": "x"},
+            False,
+            "entry: unknown field 'stage'; expected parameter or member or decode or version or label or role_arn",
+        ),
+        ({"parameter": "/a", "version": "1", "label": "x"}, False, "entry: names version and label; expected one of"),
+        ({"parameter": "/a", "version": 3}, False, "entry.version: a number is no text; expected the number of a"),
+        ({"parameter": "/a", "version": "0"}, False, "entry.version: a text of 1 characters is wrong; expected the"),
+        ({"parameter": "/a", "version": "latest"}, False, "entry.version: a text of 6 characters is wrong; expected"),
+        ({"parameter": "/a", "label": "1st"}, False, "entry.label: a text of 3 characters is wrong; expected a param"),
+        ({"parameter": "/a:3"}, False, "entry.parameter: a text of 4 characters is wrong; expected a parameter's name"),
+        ({"parameter": "/a/"}, False, "entry.parameter: a text of 3 characters is wrong; expected a parameter's name"),
+        ({"parameter": "a b"}, False, "entry.parameter: a text of 3 characters is wrong; expected a parameter's name"),
+        ({"value": "x"}, False, "entry.value: is for ConfigMaps alone; expected a source that keeps it"),
+        ({"env_file": "x"}, False, "entry.env_file: is for ConfigMaps alone; expected a source that keeps it"),
     ],
 )
 def test_a_bad_entry_is_one_problem_with_what_was_expected(entry: dict[str, Any], login: bool, problem: str) -> None:
     (found,) = part(entry, login=login)[1]
 
     assert found.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        (name, {"secret": "a", name: PASSWORD + " \n" * 130})
+        for name in ("secret", "member", "stage", "version", "decode")
+    ]
+    + [
+        (name, {"parameter": "a", name: PASSWORD + " \n" * 130})
+        for name in ("parameter", "member", "label", "version", "decode")
+    ],
+)
+def test_a_value_pasted_anywhere_in_an_entry_is_not_repeated(name: str, entry: dict[str, Any]) -> None:
+    (problem,) = part(entry, login=False)[1]
+
+    assert problem.startswith(f"entry.{name}: a text of ")
+    assert "hunter2" not in problem
 
 
 @pytest.mark.parametrize(
@@ -106,21 +192,59 @@ def test_a_value_pasted_where_its_name_belongs_is_not_repeated(pasted: object) -
     assert "hunter2" not in problem
 
 
+def many(entry: dict[str, Any], *, may_be_plain: bool = False) -> tuple[list[Part], list[str]]:
+    problems: list[Problem] = []
+    fields = Fields(entry, ("entry",), problems)
+    found = sources.Reader(NOWHERE).parts(fields, may_be_plain=may_be_plain)
+    return list(found), [str(problem) for problem in problems]
+
+
+def test_members_are_keys_and_each_is_a_part() -> None:
+    assert many({"secret": "a", "members": ["x", "y.z"], "decode": "base64", "stage": "s", "role_arn": ROLE}) == (
+        [
+            Part(
+                name,
+                Ref(
+                    "secret",
+                    (("decode", "base64"), ("member", name), ("role_arn", ROLE), ("secret", "a"), ("stage", "s")),
+                ),
+            )
+            for name in ("x", "y.z")
+        ],
+        [],
+    )
+    assert many({"parameter": "/a", "members": ["x"], "label": "b"}) == (
+        [Part("x", Ref("parameter", (("label", "b"), ("member", "x"), ("parameter", "/a"))))],
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({}, "entry: names no source; expected one of secret, parameter"),
+        ({"ecr": {}}, "entry: names no source; expected one of secret, parameter"),
+        ({"value": "x"}, "entry.value: is for ConfigMaps alone; expected a source that keeps it"),
+        ({"env_file": "x"}, "entry.env_file: is for ConfigMaps alone; expected a source that keeps it"),
+        ({"secret": "a", "parameter": "b", "members": ["x"]}, "entry: names secret and parameter; expected one of"),
+        ({"secret": "a"}, "entry.members: is missing; expected a list, each of it the name of a member of the JSON"),
+        ({"secret": "a", "members": []}, "entry.members: a list of 0 is wrong; expected a list, each of it the name"),
+        ({"secret": "a", "members": "x"}, "entry.members: a text of 1 characters is wrong; expected a list, each of"),
+        ({"secret": "a", "members": [1]}, "entry.members[0]: a number is no text; expected the name of a member"),
+        ({"secret": "a", "members": [""]}, "entry.members[0]: a text of 0 characters is wrong; expected the name of"),
+        ({"secret": "a", "members": ["x", "y", "x"]}, "entry.members: names a member twice; expected each once"),
+        ({"secret": "a", "members": ["x"], "member": "y"}, "entry: unknown field 'member'; expected secret or members"),
+        ({"secret": "", "members": ["x"]}, "entry.secret: a text of 0 characters is wrong; expected a secret's name"),
+    ],
+)
+def test_a_bad_entry_of_many_is_one_problem_with_what_was_expected(entry: dict[str, Any], problem: str) -> None:
+    (found,) = many(entry)[1]
+
+    assert found.startswith(problem)
+
+
 OWN, PUBLIC = Ref("ecr"), Ref("ecr_public")
-
-
-def secret(name: str = ARN, **fields: str) -> Ref:
-    return Ref("secret", tuple(sorted({"secret": name, **fields}.items())))
-
-
-def text(reading: Material | SourceFailed, key: str = "value") -> str:
-    assert isinstance(reading, Material), reading
-    return reading.data[key].reveal().decode()
-
-
-def why(reading: Material | SourceFailed) -> str:
-    assert isinstance(reading, SourceFailed)
-    return str(reading)
+SECRET, PARAMETER = ref_to("secret", ARN), ref_to("parameter", "/apps/api")
 
 
 @pytest.fixture
@@ -145,120 +269,74 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretsStandin]:
         yield standin
 
 
+@pytest.fixture
+def parameters(monkeypatch: pytest.MonkeyPatch) -> Iterator[ParametersStandin]:
+    with ParametersStandin() as standin:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", standin.url)
+        yield standin
+
+
 def test_no_ref_asks_nobody(aws: Aws) -> None:
     assert sources.read((), aws) == {}
 
 
-def test_different_sources_are_read_in_one_go(aws: Aws, ecr: EcrStandin, kept: SecretsStandin) -> None:
+def test_different_services_are_asked_at_the_same_time(
+    aws: Aws, ecr: EcrStandin, kept: SecretsStandin, parameters: ParametersStandin
+) -> None:
     kept.value = PASSWORD
+    parameters.kept["/apps/api"] = Parameter(["of the parameter"])
+    # Each is answered once all three have been asked.
+    everybody = Barrier(3, timeout=20)
+    for standin in (ecr, kept, parameters):
+        hold(standin, everybody)
 
-    readings = sources.read([secret(), OWN], aws)
+    readings = sources.read([SECRET, PARAMETER, OWN], aws)
 
-    assert set(readings) == {secret(), OWN}
     assert text(readings[OWN], "server") == HOST
     assert text(readings[OWN], "password") == ecr.passwords[0]
-    assert text(readings[secret()]) == PASSWORD
+    assert text(readings[SECRET]) == PASSWORD
+    assert text(readings[PARAMETER]) == "of the parameter"
+    assert [len(one.requests) for one in (ecr, kept, parameters)] == [1, 1, 1]
+
+
+def hold(standin: Standin, everybody: Barrier) -> None:
+    answer = standin._script
+
+    def wait(request: Request) -> Reply:
+        everybody.wait()
+        return answer(request)
+
+    standin._script = wait
+
+
+def test_only_what_is_read_has_a_client(aws: Aws, parameters: ParametersStandin) -> None:
+    parameters.kept["/apps/api"] = Parameter(["x"])
+    assert not aws._clients
+
+    sources.read([PARAMETER, Ref("value", (("text", "x"),))], aws)
+
+    assert {service for service, _, _ in aws._clients} == {"ssm"}
+
+
+def test_what_stands_in_the_repository_is_given_without_asking_anybody(aws: Aws) -> None:
+    literal, file = Ref("value", (("text", "ü\n"),)), Ref("file", (("base64", "/wA="),))
+
+    readings = sources.read([literal, file], aws)
+
+    assert readings == {
+        literal: Material({"value": Sensitive("ü\n".encode())}),
+        file: Material({"value": Sensitive(b"\xff\0")}),
+    }
+    assert not aws._clients
 
 
 def test_a_source_that_fails_costs_no_other(aws: Aws, ecr: EcrStandin, kept: SecretsStandin) -> None:
     kept.kept["apps/api"] = PASSWORD
-    missing = secret("apps/nowhere")
+    good, missing = ref_to("secret", "apps/api"), ref_to("secret", "apps/nowhere")
     with ecr.answering(ecr_standin.denied):
-        readings = sources.read([OWN, PUBLIC, missing, secret("apps/api")], aws)
+        readings = sources.read([OWN, PUBLIC, missing, good], aws)
 
     assert why(readings[OWN]).startswith("ECR in eu-central-1 gave the function's role no token: AccessDeniedException")
     assert why(readings[PUBLIC]).startswith("ECR Public gave the function's role no token: UnknownOperationException")
-    assert why(readings[missing]).startswith(f"cannot read {UNNAMED}: ResourceNotFoundException; the secret")
-    assert text(readings[secret("apps/api")]) == PASSWORD
-
-
-def test_each_secret_is_read_once_for_all_of_its_members(aws: Aws, kept: SecretsStandin) -> None:
-    kept.value = f'{{"user": "me", "password": "{PASSWORD}", "port": 5432.0}}'
-    kept.kept["apps/api"] = "another"
-    refs = [secret(), secret(member="user"), secret(member="password"), secret(member="port"), secret("apps/api")]
-
-    readings = sources.read(refs, aws)
-
-    assert [text(readings[ref]) for ref in refs] == [kept.value, "me", PASSWORD, "5432.0", "another"]
-    assert kept.calls == ["GetSecretValue", "GetSecretValue"]
-
-
-def test_a_member_that_is_not_there_costs_no_other_member(aws: Aws, kept: SecretsStandin) -> None:
-    kept.value = f'{{"user": "me", "password": ["{PASSWORD}"]}}'
-    bad, missing, good = secret(member="password"), secret(member='a "b"'), secret(member="user")
-
-    readings = sources.read([bad, missing, good], aws)
-
-    assert why(readings[bad]) == (
-        f"secret {ARN}: {MEMBER} is a list or an object; expected a string, number, true or false"
-    )
-    assert why(readings[missing]) == f"secret {ARN}: {MEMBER} is missing"
-    assert text(readings[good]) == "me"
-
-
-def test_the_secrets_in_a_value_are_made_known_and_what_is_public_is_not(aws: Aws, kept: SecretsStandin) -> None:
-    kept.value = f'{{"username": "production-eu", "password": "{PASSWORD}"}}'
-
-    whole = sources.read([secret()], aws)[secret()]
-
-    assert isinstance(whole, Material)
-    assert [one.reveal() for one in whole.secrets] == [PASSWORD]
-    assert not whole.rotates
-    assert whole.expires_at is None
-    assert PASSWORD not in repr(whole)
-
-
-def test_a_member_that_is_asked_for_is_secret_whatever_it_is_called(aws: Aws, kept: SecretsStandin) -> None:
-    kept.value = '{"username": "production-eu"}'
-    ref = secret(member="username")
-
-    reading = sources.read([ref], aws)[ref]
-
-    assert isinstance(reading, Material)
-    assert [one.reveal() for one in reading.secrets] == ["production-eu"]
-
-
-def test_a_secret_that_holds_nothing_yet_is_told_from_one_that_is_not_there(aws: Aws, kept: SecretsStandin) -> None:
-    assert kept.value is None
-    readings = sources.read([secret(), secret("apps/nowhere")], aws)
-
-    assert type(readings[secret()]) is SourceEmpty
-    assert why(readings[secret()]) == f"secret {ARN} holds no value yet; put one there"
-    assert type(readings[secret("apps/nowhere")]) is SourceFailed
-
-
-def test_a_binary_value_is_no_text_and_is_not_taken_for_one(aws: Aws, kept: SecretsStandin) -> None:
-    kept.kept[ARN] = PASSWORD.encode()
-
-    assert why(sources.read([secret()], aws)[secret()]) == f"secret {ARN} holds a binary value; expected text"
-
-
-def test_a_missing_permission_names_what_is_needed_and_the_value_is_not_quoted(aws: Aws, kept: SecretsStandin) -> None:
-    kept.value, kept.refusal = PASSWORD, "AccessDeniedException"
-
-    assert why(sources.read([secret()], aws)[secret()]) == (
-        f"cannot read secret {ARN}: AccessDeniedException; the secret must exist, the function's role needs "
-        "secretsmanager:GetSecretValue on it (parameter ReadableArns; and DecryptableKeyArns if its key is not the "
-        "default), and a way to the Secrets Manager API (NAT gateway or VPC endpoint secretsmanager)"
-    )
-
-
-def test_a_secret_is_looked_for_in_the_region_of_its_arn_and_one_by_name_in_the_functions(
-    aws: Aws, kept: SecretsStandin
-) -> None:
-    abroad = ARN.replace("eu-central-1", "us-east-1")
-    kept.kept[abroad] = kept.kept["apps/api"] = PASSWORD
-
-    sources.read([secret(abroad), secret("apps/api")], aws)
-
-    signed = [request.headers["Authorization"] for request in kept.requests]
-    assert [one.split("/")[2] for one in signed] == ["us-east-1", "eu-central-1"]
-
-
-def test_an_api_that_is_not_reached_says_how_to_reach_it(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:9")
-
-    reading = sources.read([secret()], aws)[secret()]
-
-    assert "EndpointConnectionError" in why(reading)
-    assert "VPC endpoint secretsmanager" in why(reading)
+    assert why(readings[missing]).startswith(f"cannot read {UNNAMED}: ResourceNotFoundException; there is none of")
+    assert text(readings[good]) == PASSWORD

@@ -46,6 +46,18 @@ SECRET_ID = grammar(
     r"(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:)?[A-Za-z0-9_/+=.@-]{1,519}",
     "a secret's name in this account and region, or its ARN",
 )
+# A staging label, and the token that made a version.
+# https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+SECRET_STAGE = grammar("[!-~]{1,256}", "a staging label, such as AWSPREVIOUS")
+SECRET_VERSION = grammar("[!-~]{32,64}", "the id of a version, of 32 to 64 characters")
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-paramstore-su-create.html
+PARAMETER = grammar(
+    r"(?=.{1,2048}$)(arn:aws[a-z-]*:ssm:[a-z0-9-]+:[0-9]{12}:parameter/|/)?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*",
+    "a parameter's name in this account and region, such as /apps/api/token, or its ARN",
+)
+PARAMETER_VERSION = grammar("[1-9][0-9]{0,18}", "the number of a version, in quotes")
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-paramstore-labels.html
+PARAMETER_LABEL = grammar("[A-Za-z_.-][A-Za-z0-9_.-]{0,99}", "a parameter's label, such as production")
 # Relative, of parts that are no `.` or `..`: it stays in the folder of the file of objects.
 FILE = grammar(
     r"(?!.{513})(?!\.{1,2}/)(?!.*/\.{0,2}(/|$))[^/\\\0-\x1f][^\\\0-\x1f]*",

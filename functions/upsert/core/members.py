@@ -1,38 +1,71 @@
-"""Members of a JSON text that holds several values, by their exact names."""
+"""Members of a JSON text that holds several values, by their exact names; and the bytes that a text stands for."""
 
+import base64
 import json
 from typing import Any, NoReturn
 
 from upsert.core.sensitive import Sensitive
 
 
-class NoMember(Exception):
-    """There is no such member that can be used. The text says why, and quotes nothing."""
+class NotUsable(Exception):
+    """There is no such member, or its text is of no use. The text says why, and quotes nothing.
+
+    `is_there` is whether the JSON text has a member of that name.
+    """
+
+    def __init__(self, text: str, *, is_there: bool = False) -> None:
+        self.is_there = is_there
+        super().__init__(text)
 
 
 def member(text: Sensitive[str], name: str) -> Sensitive[str]:
     """Return the member of that name: a string as it is, a number, true or false as its own JSON text.
 
-    Raises `NoMember` for null, a list or an object, and for a text that is no JSON object without repeated members.
+    Raises `NotUsable` for null, a list or an object, and for a text that is no JSON object (RFC 8259), or one in which
+    any object, at whatever depth, has a member twice: which of the two is meant, readers decide differently.
     """
+    plain = text.reveal()
     try:
         # Numbers are kept as they are written: 1.50 is not 1.5 to whoever reads the text.
         document = json.loads(
-            text.reveal(),
+            plain,
             object_pairs_hook=_object,
             parse_constant=_no_constant,
             parse_float=_Number,
             parse_int=_Number,
         )
     except _Repeated:
-        raise NoMember("is in a JSON text with a repeated member") from None
+        raise NotUsable("is in a JSON text with a repeated member") from None
+    except json.JSONDecodeError as error:
+        raise NotUsable(f"is looked for in a text that is no JSON{_fault(plain, error)}") from None
     except (ValueError, RecursionError):
-        raise NoMember("is looked for in a text that is no JSON") from None
+        raise NotUsable("is looked for in a text that is no JSON") from None
     if not isinstance(document, dict):
-        raise NoMember("is looked for in a JSON text that is no object")
+        raise NotUsable("is looked for in a JSON text that is no object")
     if name not in document:
-        raise NoMember("is missing")
+        raise NotUsable("is missing")
     return Sensitive(_text(document[name]))
+
+
+def to_bytes(text: Sensitive[str], *, decode: bool) -> Sensitive[bytes]:
+    """Return the UTF-8 bytes of a text, or those that it is the base64 of.
+
+    That is the one of RFC 4648, section 4, alone: padded, without line breaks, no bit set that no byte needs. Raises
+    `NotUsable` for any other, and for a text with half of a surrogate pair, which JSON can write and UTF-8 cannot.
+    """
+    plain = text.reveal()
+    if not decode:
+        try:
+            return Sensitive(plain.encode())
+        except UnicodeEncodeError:
+            raise NotUsable(r"has half of a surrogate pair (\ud800 to \udfff); expected text", is_there=True) from None
+    try:
+        decoded = base64.b64decode(plain, validate=True)
+    except ValueError:
+        decoded = None
+    if decoded is None or base64.b64encode(decoded).decode() != plain:
+        raise NotUsable("is no base64; expected it padded, without line breaks", is_there=True)
+    return Sensitive(decoded)
 
 
 def _text(value: object) -> str:
@@ -42,9 +75,20 @@ def _text(value: object) -> str:
         case str():
             return str(value)
         case None:
-            raise NoMember("is null; expected a string, number, true or false")
+            raise NotUsable("is null; expected a string, number, true or false", is_there=True)
         case _:
-            raise NoMember("is a list or an object; expected a string, number, true or false")
+            raise NotUsable("is a list or an object; expected a string, number, true or false", is_there=True)
+
+
+def _fault(text: str, error: json.JSONDecodeError) -> str:
+    """Return what of a text that is no JSON can be told without quoting it."""
+    if text.startswith("\ufeff"):
+        return ": it starts with a byte order mark"
+    if error.msg.startswith("Invalid control character"):
+        return ": a string in it has a raw line break or another control character"
+    if error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip()) > 0:
+        return ": it is cut off"
+    return ""
 
 
 class _Number(str):

@@ -32,6 +32,15 @@ def secrets_in(value: Sensitive[str]) -> tuple[Sensitive[str], ...]:
     return tuple(Sensitive(text) for text in found if text)
 
 
+def secrets_in_bytes(value: Sensitive[bytes]) -> tuple[Sensitive[str], ...]:
+    """Return the texts that nobody may see of a value that need not be text: else its base64, as a Secret holds it."""
+    plain = value.reveal()
+    try:
+        return secrets_in(Sensitive(plain.decode()))
+    except UnicodeDecodeError:
+        return (Sensitive(base64.b64encode(plain).decode()),)
+
+
 def _secrets(text: str) -> Iterator[str]:
     document = _document(text)
     if document is None:

@@ -7,12 +7,15 @@ from functools import partial
 
 from upsert.core.fields import Fields
 from upsert.core.objects import Part, Ref
-from upsert.sources import ecr, files, secrets_manager
+from upsert.sources import ecr, files, parameter_store, secrets_manager
 from upsert.sources.source import AwsApi, Folder, Reading, Source
 
 TABLE: dict[str, Source] = {
     source.word: source
-    for source in (ecr.PRIVATE, ecr.PUBLIC, secrets_manager.SECRET, files.VALUE, files.FILE_BESIDE)
+    for source in (
+        ecr.PRIVATE, ecr.PUBLIC, secrets_manager.SECRET, parameter_store.PARAMETER_STORE,
+        files.VALUE, files.FILE_BESIDE, files.ENV_FILE,
+    )
 }  # fmt: skip
 
 

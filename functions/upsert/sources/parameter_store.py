@@ -1,0 +1,137 @@
+"""Values from AWS Systems Manager Parameter Store, read in batches and decrypted."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import batched
+from typing import Any
+
+from upsert.core.fields import Fields
+from upsert.core.grammars import PARAMETER, PARAMETER_LABEL, PARAMETER_VERSION
+from upsert.core.objects import Part, Ref
+from upsert.core.sensitive import Sensitive
+from upsert.errors import AwsError, SourceFailed
+from upsert.sources import values
+from upsert.sources.source import AwsApi, Folder, Reading, Source
+from upsert.sources.values import Found, Held, Place
+
+_WORD = "parameter"
+_CHOICES = {"version": PARAMETER_VERSION, "label": PARAMETER_LABEL}
+
+# https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html
+_MOST_NAMES = 10
+# What a call is refused with for the sake of one of its names: each of them is authorised, and its key is used.
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/ps-retrieval-authorization.html
+_FOR_THE_SAKE_OF_ONE = frozenset(
+    {"AccessDeniedException", "InvalidKeyId", "ParameterNotFound", "ParameterVersionNotFound", "ValidationException"}
+)
+
+
+def _form(at: Fields, _: Folder) -> Mapping[str, str]:
+    return values.form(at, _WORD, PARAMETER, _CHOICES)
+
+
+def _many(at: Fields, _: Folder) -> Sequence[Part]:
+    return values.parts(at, _WORD, PARAMETER, _CHOICES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A parameter's value: the latest one, unless a version or a label is named, which is the selector."""
+
+    name: str
+    role_arn: str
+    selector: str
+
+    @classmethod
+    def by(cls, ref: Ref) -> "_Wanted":
+        return cls(ref.get(_WORD), ref.get("role_arn"), ref.get("version") or ref.get("label"))
+
+    @property
+    def asked(self) -> str:
+        return f"{self.name}:{self.selector}" if self.selector else self.name
+
+
+def _read(refs: Collection[Ref], aws: AwsApi) -> Reading:
+    """Return what each ref wants of its parameter. Each is read once, ten of a region and a role in one call.
+
+    Any other version than the latest is a call of its own: no name may be in a call twice.
+    """
+
+    def place(wanted: _Wanted) -> Place:
+        return values.place_of(wanted.name, wanted.role_arn, aws)
+
+    def read(place: Place, wanted: Sequence[_Wanted]) -> Mapping[_Wanted, Found]:
+        latest = batched((one for one in wanted if not one.selector), _MOST_NAMES, strict=False)
+        found: dict[_Wanted, Found] = {}
+        for batch in (*latest, *((one,) for one in wanted if one.selector)):
+            found |= _batch(batch, place, aws)
+        return found
+
+    found = values.by_place(map(_Wanted.by, refs), place, read)
+    return {ref: values.material(ref, found[_Wanted.by(ref)], f"parameter {ref.get(_WORD)}") for ref in refs}
+
+
+def _batch(wanted: Sequence[_Wanted], place: Place, aws: AwsApi) -> Mapping[_Wanted, Found]:
+    """Return what a call gives for each name, or why it gives nothing.
+
+    One that is refused as a whole, maybe for one of the names, is tried again for each by itself.
+    """
+    region, role_arn = place
+    names = [one.asked for one in wanted]
+    try:
+        answer = aws.call("ssm", "get_parameters", region=region, role_arn=role_arn, Names=names, WithDecryption=True)
+    except AwsError as error:
+        if len(wanted) > 1 and error.code in _FOR_THE_SAKE_OF_ONE and not error.while_assuming:
+            return {one: _batch([one], place, aws)[one] for one in wanted}
+        return {one: _failed(one, error) for one in wanted}
+    return {one: _found(one, answer) for one in wanted}
+
+
+def _found(wanted: _Wanted, answer: Mapping[str, Any]) -> Found:
+    """Return what an answer says of a name, found by what it is called: answers keep no order."""
+    given, invalid = answer.get("Parameters"), answer.get("InvalidParameters")
+    for one in given if isinstance(given, list) else ():
+        if isinstance(one, Mapping) and wanted.name in (one.get("Name"), one.get("ARN")):
+            value = one.get("Value")
+            if isinstance(value, str) and value:
+                return Held.since(Sensitive(value), one.get("LastModifiedDate"))
+    if isinstance(invalid, list) and wanted.asked in invalid:
+        which = "version or label" if wanted.selector else "parameter"
+        return SourceFailed(
+            f"cannot read {_vouched_for(wanted.name)}: there is no such {which} in that account and region; names are "
+            "whole paths, and upper and lower case differ"
+        )
+    # A page that a proxy answers with 200 must not become an empty value.
+    return SourceFailed(
+        f"{_vouched_for(wanted.name)}: what answered gave no value; look for a proxy before the Systems Manager API"
+    )
+
+
+def _failed(wanted: _Wanted, error: AwsError) -> SourceFailed:
+    """Return why there is no value of a parameter, and what helps."""
+    if error.while_assuming:
+        return values.not_assumed(wanted.role_arn, _vouched_for(wanted.name), error)
+    return SourceFailed(
+        f"cannot read {_vouched_for(wanted.name)}: {error.code}; {error.remedy or _help(wanted, error)}"
+    )
+
+
+def _help(wanted: _Wanted, error: AwsError) -> str:
+    whose = f"the role {wanted.role_arn}" if wanted.role_arn else "the function's role"
+    in_ = "" if wanted.role_arn else " (parameter {})"
+    if error.is_about_a_key or error.code == "InvalidKeyId":
+        return f"its KMS key must be enabled, and {whose} needs kms:Decrypt on it{in_.format('DecryptableKeyArns')}"
+    if error.code == "AccessDeniedException":
+        return (
+            f"{whose} needs ssm:GetParameters on it{in_.format('ReadableArns')}, and the policy of a VPC endpoint may "
+            "not deny it"
+        )
+    return "look for a way to the Systems Manager API (NAT gateway or VPC endpoint ssm)"
+
+
+def _vouched_for(name: str) -> str:
+    """Return what may be said of a parameter that nobody has found yet: somebody may have put its value there."""
+    return f"parameter {name}" if name.startswith("arn:") else "the parameter that the file of objects names here"
+
+
+PARAMETER_STORE = Source(_WORD, form=_form, many=_many, read=_read)
