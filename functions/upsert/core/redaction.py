@@ -19,6 +19,8 @@ _PROBED = 3
 _GRAM = 6
 _APART = _WINDOW - _GRAM + 1
 MASK = "***"
+# Where texts are probed, as far as records are long.
+_PLACES = tuple(slice(start, start + _WINDOW) for start in range(0, 3000, _PROBED))
 
 
 class Redactor:
@@ -36,7 +38,10 @@ class Redactor:
 
     def finds_in(self, text: str) -> bool:
         """Return whether `text` holds 23 or more characters of a known secret on end."""
-        return not self._windows.isdisjoint(map(hash, _windows(text, _PROBED)))
+        count = max(0, (len(text) - _WINDOW) // _PROBED + 1)
+        # Each record is probed: so no code of ours runs for each of its windows.
+        windows = map(text.__getitem__, _PLACES[:count]) if count <= len(_PLACES) else _windows(text, _PROBED)
+        return not self._windows.isdisjoint(map(hash, windows))
 
     def masked(self, text: str) -> str:
         """Return the text with the known parts of secrets in it masked."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from urllib.parse import urlencode
 
 from upsert.core import parsing
@@ -54,25 +54,22 @@ def apply(
 
     https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts
     """
-    query = {"force": "true" if force else "false"}
-    return _patch(path, _APPLY, document, query, dry_run=dry_run, is_conditional=is_conditional)
+    return _patch(path, _APPLY, document, _query(force=force, dry_run=dry_run), is_conditional=is_conditional)
 
 
 def merge(path: str, patch: Sensitive[bytes], *, dry_run: bool = False) -> Call[Written]:
     """Return a JSON merge patch (RFC 7386) that names the version that it is for."""
-    return _patch(path, _MERGE, patch, {}, dry_run=dry_run, is_conditional=True)
+    return _patch(path, _MERGE, patch, _query(dry_run=dry_run), is_conditional=True)
 
 
-def _patch(
-    path: str,
-    content_type: str,
-    body: Sensitive[bytes],
-    query: Mapping[str, str],
-    *,
-    dry_run: bool,
-    is_conditional: bool,
-) -> Call[Written]:
-    asked = {"fieldManager": FIELD_MANAGER, **query, **({"dryRun": "All"} if dry_run else {})}
+def _patch(path: str, content_type: str, body: Sensitive[bytes], query: str, *, is_conditional: bool) -> Call[Written]:
     headers = {"Accept": _METADATA, "Content-Type": content_type}
     parse = partial(parsing.parse_written_of, *named_by(path))
-    return Call("PATCH", f"{path}?{urlencode(asked)}", headers, parse, body, is_conditional)
+    return Call("PATCH", f"{path}?{query}", headers, parse, body, is_conditional)
+
+
+@cache
+def _query(*, force: bool | None = None, dry_run: bool) -> str:
+    """Return the query of a PATCH, of which there are few."""
+    forced = {} if force is None else {"force": "true" if force else "false"}
+    return urlencode({"fieldManager": FIELD_MANAGER, **forced, **({"dryRun": "All"} if dry_run else {})})

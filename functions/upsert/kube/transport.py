@@ -18,8 +18,6 @@ from upsert.errors import ClusterNotTrusted
 
 # A new connection, TLS included; libcurl divides it among the addresses that the endpoint's name has.
 _CONNECT_TIMEOUT_SECONDS = 5.0
-_SWITCHING_PROTOCOLS = 101
-
 _UNTRUSTED = (pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_ISSUER_ERROR)
 
 
@@ -84,21 +82,22 @@ class Connection:
         curl.setopt(pycurl.TIMEOUT_MS, max(1, int(seconds * 1000)))
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, int(min(seconds, _CONNECT_TIMEOUT_SECONDS) * 1000)))
         curl.setopt(pycurl.PREREQFUNCTION, received.begin)
-        curl.setopt(pycurl.HEADERFUNCTION, received.header)
+        # Called for each line: so no code of ours runs until all have come.
+        curl.setopt(pycurl.HEADERFUNCTION, received.lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, received.piece)
         try:
             curl.perform()
         except pycurl.error as error:
-            return Reply(received.status, {}, b"", trouble=received.trouble or _trouble(error.args[0]))
-        return Reply(received.status, received.headers, received.body.getvalue())
+            trouble = received.trouble or _trouble(error.args[0])
+            return Reply(curl.getinfo(pycurl.RESPONSE_CODE), {}, b"", trouble)
+        return Reply(curl.getinfo(pycurl.RESPONSE_CODE), received.headers, received.body.getvalue())
 
 
 class _Received:
-    """What of a reply has come."""
+    """What of a reply has come: the lines of its head, after those of interim answers and of a proxy, and its body."""
 
     def __init__(self, longest: int) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
+        self.lines: list[bytes] = []
         self.body = BytesIO()
         self.trouble = ""
         self._longest = longest
@@ -113,27 +112,27 @@ class _Received:
         again, self._begun = self._begun, True
         return int(pycurl.PREREQFUNC_ABORT if again else pycurl.PREREQFUNC_OK)
 
-    def header(self, line: bytes) -> int:
-        """Take a line of a head: also of interim answers and of a proxy's, each of which begins anew."""
-        text = line.decode("latin-1")
-        if text.startswith("HTTP/"):
-            self.headers.clear()
-            self.status = int(text.split(None, 2)[1])
-            if self.status == _SWITCHING_PROTOCOLS:
-                # Nobody asked for that, and libcurl would wait for what comes after it.
-                self.trouble = "connection"
-                return 0
-        else:
-            name, _, value = text.partition(":")
-            self.headers[name.title()] = value.strip()
-        return len(line)
-
     def piece(self, data: bytes) -> int:
         """Take a piece of the body; fewer bytes than it has end the transfer."""
+        if any(line.startswith(b"HTTP/") and line[9:12] == b"101" for line in self.lines):
+            # A switch of protocols that nobody asked for: libcurl takes all that comes after it for the body.
+            return 0
         if self.body.tell() + len(data) > self._longest:
             self.trouble = "too-long"
             return 0
         return self.body.write(data)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers of the answer itself."""
+        found: dict[str, str] = {}
+        for line in self.lines:
+            name, colon, value = line.decode("latin-1").partition(":")
+            if colon:
+                found[name.title()] = value.strip()
+            elif name.startswith("HTTP/"):
+                found.clear()
+        return found
 
 
 def _trouble(code: object) -> str:
