@@ -26,21 +26,29 @@ def of_values(live: bytes, new: bytes) -> tuple[str, ...]:
 type _Found = tuple[tuple[str, str], ...]
 
 _MOST_CAUSES = 3
-# A text in which much could be undone is looked at no more often than this.
+# Each cause alone is looked for in any value, several together in what is not too long: nobody waits for long.
 _MOST_LOOKS = 64
+_MOST_BYTES = 4 * 1024 * 1024
 
 
 def _explained(live: bytes, new: bytes) -> _Found:
-    """Return the fewest causes without which the two values are equal."""
+    """Return the fewest causes without which the two values are equal. None is there twice."""
     seen: set[Pair] = {(live, new)}
+    size = 0
     level: list[tuple[Pair, _Found]] = [((live, new), ())]
     for _ in range(_MOST_CAUSES):
         following: list[tuple[Pair, _Found]] = []
         for pair, found in level:
-            for cause, undone in ((one, undone) for one in CAUSES for undone in one.undo(*pair)):
-                if undone in seen or len(seen) > _MOST_LOOKS:
+            if found and (len(seen) > _MOST_LOOKS or size > _MOST_BYTES):
+                return ()
+            told = {name for name, _ in found}
+            for cause, undone in (
+                (one, undone) for one in CAUSES if one.name not in told for undone in one.undo(*pair)
+            ):
+                if undone in seen:
                     continue
                 seen.add(undone)
+                size += sum(map(len, undone))
                 also = (*found, (cause.name, _carrier(cause, pair, undone)))
                 if undone[0] == undone[1]:
                     return also
