@@ -109,6 +109,11 @@ def _too_many(line: int) -> Unreadable:
     return Unreadable(line, f"more than {MOST_VALUES} values, with aliases; expected at most that many")
 
 
+# A text may be written so, but no UTF-8 can hold it.
+_HALF = re.compile("[\ud800-\udfff]")
+_WHOLE = r"half of a character, such as \ud83d; expected it whole, such as \U0001f600"
+
+
 class _Reader:
     """Makes plain values of nodes."""
 
@@ -146,6 +151,9 @@ class _Reader:
                 return [self.value(one, (*path, index)) for index, one in enumerate(node.value)]
             case yaml.MappingNode():
                 return self._mapping(node, path)
+            case _ if _HALF.search(node.value):
+                self._spoil(path, self.loaded.lines[path], _WHOLE)
+                return None
             case _:
                 return self._plain(node.value, path) if node.tag == _PLAIN else node.value
 
@@ -162,6 +170,8 @@ class _Reader:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
                 self._spoil(path, line, "a field whose name is a list or an object; expected a text")
+            elif _HALF.search(key.value):
+                self._spoil(path, line, _WHOLE)
             elif key.tag not in (_PLAIN, _QUOTED):
                 self._spoil(path, line, "a field whose name has a tag (!); expected the name without one")
             elif key.value in found:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,13 +74,26 @@ class Manifest:
 def read(text: bytes) -> tuple[Manifest | None, tuple[Fault, ...]]:
     """Return what the text of a manifest says, or everything that is wrong with it, each in its line."""
     try:
-        loaded = loading.load(text, KUBECTL)
+        loaded = _load(text)
     except Unreadable as error:
         return None, (error.fault,)
     problems: list[Problem] = []
     found = _manifest(loaded.value, problems)
     faults = (*loaded.faults, *_faults(problems, loaded))
     return (None if faults else found), tuple(sorted(faults, key=lambda fault: fault.line))
+
+
+def _load(text: bytes) -> Loaded:
+    """Return what a manifest holds. kubectl takes for JSON what begins like that and is, and anything else for YAML.
+
+    Raises `Unreadable`.
+    """
+    loaded = loading.load(text, KUBECTL)
+    if text.lstrip().startswith(b"{") and not loaded.faults:
+        with suppress(ValueError):
+            # Not all of JSON is the same in YAML, such as U+2028 in a text.
+            loaded.value = json.loads(text, parse_int=KUBECTL.means, parse_float=KUBECTL.means)
+    return loaded
 
 
 def _faults(problems: list[Problem], loaded: Loaded) -> Iterator[Fault]:

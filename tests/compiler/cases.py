@@ -270,6 +270,10 @@ BAD = {
         ["3: objects[0].name: a tag (!); expected the value without one, or quotes around a text that starts with !"],
         in_schema=False,
     ),
+    "half of a character": Bad(
+        a_file(an_object(name=r'"\ud83d"')),
+        [r"3: objects[0].name: half of a character, such as \ud83d; expected it whole, such as \U0001f600"],
+    ),
     "a key with a tag": Bad(
         a_file(an_object(), more="!!str a: b"),
         ["4: a field whose name has a tag (!); expected the name without one"],

@@ -109,6 +109,7 @@ _TAG = "a tag (!); expected the value without one, or quotes around a text that 
 _AN_OBJECT, _OF_CONFIG_MAP = "expected an object with", "kind: ConfigMap, name and data"
 _IN_OBJECTS = "in the file of objects"
 _CANNOT_BE_READ = "cannot be read (No such file or directory); expected a file beside the file of objects"
+_HALF = r"half of a character, such as \ud83d; expected it whole, such as \U0001f600"
 _TOP = "apiVersion or kind or metadata or spec or status"
 _META = "name or labels or annotations or creationTimestamp"
 
@@ -164,6 +165,9 @@ _META = "name or labels or annotations or creationTimestamp"
             ['3: metadata.labels["a b"]: is no name of a label or annotation; expected one such as example.com/team'],
         ),
         (quota(metadata="annotations: {a: null}"), [f"3: metadata.annotations.a: null is wrong; {_TEXT}"]),
+        (quota(metadata='annotations: {a: "\\ud83d"}'), [f"3: metadata.annotations.a: {_HALF}"]),
+        (quota(metadata='labels: {"\\udfff": a}'), [f"3: metadata.labels: {_HALF}"]),
+        (json.dumps({**yaml.safe_load(QUOTA), "kind": "\ud800"}), [f"1: kind: {_HALF}"]),
         (quota(metadata="labels: {on: a}"), [f"3: metadata.labels: {_NAME_FOR_MORE}"]),
         (
             quota(metadata="annotations: {eks-upsert/expires-at: a}"),

@@ -58,7 +58,7 @@ spec:
   limits:
     - type: Container
       max: {cpu: 2000m, memory: 2048Mi}
-      min: {cpu: 0.100, memory: 64Mi}
+      min: {cpu: 0.100, memory: 64Mi, ephemeral-storage: 1Gi}
       default: {cpu: 500m}
     - {type: Pod, max: {cpu: 4}}
 """,
@@ -229,9 +229,16 @@ def test_the_printed_role_is_enough_and_for_that_name_alone(
 # What kubectl makes of it ------------------------------------------------------------------------------------------
 
 
-def by_kubectl(plane: ControlPlane, text: str) -> dict[str, Any]:
-    arguments = ("create", "--dry-run=client", "--validate=false", "--output=json", "--filename=-")
-    made: dict[str, Any] = json.loads(plane.kubectl(*arguments, stdin=text))
+def by_kubectl(plane: ControlPlane, folder: Path, *texts: str) -> list[dict[str, Any]]:
+    """Return what kubectl would send of each manifest."""
+    for number, text in enumerate(texts):
+        (folder / f"{number:04}.yaml").write_bytes(text.encode())
+    arguments = ("create", "--dry-run=client", "--validate=false", "--output=json", f"--filename={folder}")
+    left, made = plane.kubectl(*arguments), []
+    while left.strip():
+        one, end = json.JSONDecoder().raw_decode(left.lstrip())
+        made.append(one)
+        left = left.lstrip()[end:]
     return made
 
 
@@ -244,13 +251,85 @@ def sent(text: str) -> dict[str, Any]:
 
 
 @KINDS
-def test_it_is_sent_as_kubectl_would_send_it(control_plane: ControlPlane, kind: str) -> None:
-    theirs, ours = by_kubectl(control_plane, WRITTEN[kind]), sent(WRITTEN[kind])
+def test_it_is_sent_as_kubectl_would_send_it(control_plane: ControlPlane, tmp_path: Path, kind: str) -> None:
+    (theirs,), ours = by_kubectl(control_plane, tmp_path, WRITTEN[kind]), sent(WRITTEN[kind])
 
     assert as_json(ours["spec"]) == as_json(theirs["spec"])
     assert ours["metadata"] == {
         name: value for name, value in theirs["metadata"].items() if name not in ("namespace", "creationTimestamp")
     }
+
+
+TEXTS = (
+    "",
+    " ",
+    "a: b",
+    "- a",
+    "#",
+    "a #b",
+    "x\n",
+    "\n x\n\ny",
+    "'",
+    '"',
+    "\\",
+    "\t",
+    "äö😀\u2028",
+    "on",
+    "1e3",
+    "~",
+    "<&>",
+    "a" * 200,
+)
+
+
+def generated(made: random.Random) -> str:
+    """Return a manifest in one of the many ways in which programs write YAML."""
+    quantities = {
+        f"count/x{n}.y": made.choice([n, f"{n}", f"{n}m", f"{n}.5Gi", n / 4]) for n in range(made.randint(1, 9))
+    }
+    scopes = made.sample(["BestEffort", "Terminating", "CrossNamespacePodAffinity"], made.randint(0, 3))
+    annotations = {f"example.com/{n}": made.choice(TEXTS) for n in range(made.randint(1, 9))}
+    metadata = {"name": f"a{made.randrange(10**6)}", "labels": {"a": made.choice(["", "on", "1", "x.y"])}}
+    content = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": {"hard": quantities, "scopes": scopes},
+    }
+    if made.random() < 0.2:
+        return json.dumps(content, indent=made.choice([None, 1]), ensure_ascii=False)
+    return str(
+        yaml.dump(
+            content,
+            Dumper=type("_OneOfMany", (_Quoting,), {"made": made}),
+            default_flow_style=made.choice([True, False]),
+            width=made.choice([20, 80]),
+            allow_unicode=made.choice([True, False]),
+            sort_keys=False,
+        )
+    )
+
+
+class _Quoting(yaml.SafeDumper):
+    """Writes texts in one of the ways that keep them texts for everybody."""
+
+    made = random.Random(0)
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", data, self.made.choice(["'", '"', "|", ">"]))
+
+
+_Quoting.add_representer(str, _Quoting.represent_str)
+
+
+def test_generated_manifests_are_sent_as_kubectl_would_send_them(control_plane: ControlPlane, tmp_path: Path) -> None:
+    made = random.Random(11)
+    texts = [generated(made) for _ in range(200)]
+
+    for text, theirs in zip(texts, by_kubectl(control_plane, tmp_path, *texts), strict=True):
+        ours = sent(text)
+        assert as_json(ours["spec"]) == as_json(theirs["spec"]), text
+        assert {"namespace": "default", **ours["metadata"]} == {"namespace": "default", **theirs["metadata"]}, text
 
 
 @pytest.mark.parametrize(
@@ -286,12 +365,12 @@ def spellings() -> Iterator[str]:
         )
 
 
-def test_what_stands_without_quotes_means_what_it_means_to_kubectl(control_plane: ControlPlane) -> None:
+def test_what_stands_without_quotes_means_what_it_means_to_kubectl(control_plane: ControlPlane, tmp_path: Path) -> None:
     texts = list(dict.fromkeys(text for text in spellings() if not is_no_number(text)))
     hard = "".join(f"    k{n}: {text}\n" for n, text in enumerate(texts))
     text = f"apiVersion: v1\nkind: ResourceQuota\nmetadata: {{name: a}}\nspec:\n  hard:\n{hard}"
 
-    theirs = by_kubectl(control_plane, text)["spec"]["hard"]
+    theirs = by_kubectl(control_plane, tmp_path, text)[0]["spec"]["hard"]
     ours = loading.load(text.encode(), KUBECTL).value["spec"]["hard"]
 
     assert len(texts) > 450
