@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upsert.adopt import AdoptReport
+from upsert.adopt_report import markdown
 from upsert.core.adoptions import Adopted, Imported, Refused, Released, Result, ending, lines_of
 from upsert.core.checks import Check, place
 from upsert.core.objects import Object
@@ -113,8 +114,8 @@ def adopt_summary(report: AdoptReport) -> dict[str, Any]:
     }
 
 
-def adopt_answer(report: AdoptReport) -> dict[str, Any]:
-    """Return what the adopter answers: the summary, and every line that fits.
+def adopt_answer(report: AdoptReport, *, as_markdown: bool = False) -> dict[str, Any]:
+    """Return what the adopter answers: the summary, every line that fits, and the report if it was asked for.
 
     Lambda answers 6 MB at most. The lines that do not fit are those of objects with no trouble, and are in the log.
     """
@@ -137,7 +138,10 @@ def adopt_answer(report: AdoptReport) -> dict[str, Any]:
         *(line for result in report.results if (result.namespace, result.title) in kept for line in lines_of(result)),
     ]
     left_out = len(report.results) - len(kept)
-    return adopt_summary(report) | {"lines": lines} | ({"left_out": left_out, "remedy": _LEFT_OUT} if left_out else {})
+    answer = adopt_summary(report) | {"lines": lines}
+    if left_out:
+        answer |= {"left_out": left_out, "remedy": _LEFT_OUT}
+    return answer | ({"report": markdown(report)} if as_markdown else {})
 
 
 def _verdicts_of(report: AdoptReport) -> Iterator[Verdict]:

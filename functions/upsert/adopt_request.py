@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from upsert.config import Config
-from upsert.core.fields import Fields, Problem, shown
+from upsert.core.fields import Fields, Problem, grammar, shown
 from upsert.core.grammars import NAMESPACE, NAMESPACE_GLOB
 from upsert.core.objects import Object, Target
 from upsert.request import MOST_NAMES, checked, named_objects, named_target
@@ -20,8 +20,8 @@ class Action(StrEnum):
 
 
 _FIELDS = {
-    Action.CHECK: ("namespaces",),
-    Action.ADOPT: ("namespaces", "all_or_nothing"),
+    Action.CHECK: ("namespaces", "report"),
+    Action.ADOPT: ("namespaces", "all_or_nothing", "report"),
     Action.IMPORT: ("namespace",),
     Action.RELEASE: ("namespaces",),
 }
@@ -31,7 +31,8 @@ _FIELDS = {
 class AdoptRequest:
     """What the adopter is asked for. `namespaces` are names or globs, empty for all; one name for an import.
 
-    `all_or_nothing` adopts the objects of a namespace if all of them are clean.
+    `all_or_nothing` adopts the objects of a namespace if all of them are clean. `as_markdown` is whether the answer
+    holds its verdicts as a page, too.
     """
 
     action: Action
@@ -39,6 +40,10 @@ class AdoptRequest:
     objects: tuple[Object, ...]
     namespaces: tuple[str, ...] = ()
     all_or_nothing: bool = False
+    as_markdown: bool = False
+
+
+_REPORT = grammar("markdown", "markdown")
 
 
 def adopt_request(event: object, config: Config) -> AdoptRequest:
@@ -66,7 +71,14 @@ def _request(event: object, config: Config, problems: list[Problem]) -> AdoptReq
     if action is Action.RELEASE:
         _check_given_up(fields, objects)
     asked = fields.texts("namespaces", NAMESPACE_GLOB, most=MOST_NAMES)
-    return AdoptRequest(action, target, objects, asked, all_or_nothing=fields.flag("all_or_nothing"))
+    return AdoptRequest(
+        action,
+        target,
+        objects,
+        asked,
+        all_or_nothing=fields.flag("all_or_nothing"),
+        as_markdown=bool(fields.text("report", _REPORT, required=False)),
+    )
 
 
 def _check_given_up(fields: Fields, objects: tuple[Object, ...]) -> None:

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from upsert import adopt_report
 from upsert.adopt import AdoptReport
+from upsert.adopt_records import adopt_answer
 from upsert.adopt_request import Action
 from upsert.core.adoptions import Adopted, Refused, Result, lines_of
 from upsert.core.checks import Check, missing
@@ -152,3 +153,8 @@ def test_what_does_not_fit_a_comment_is_counted() -> None:
     assert 50_000 < len(text) <= 65_536
     shown = sum(row[1].startswith("KEY_") for row in rows(text))
     assert f"\n{10_000 - shown} more rows are in the log.\n" in text
+
+
+def test_the_answer_holds_the_report_if_it_is_asked_for() -> None:
+    found = report(checked("team-a", SAME))
+    assert adopt_answer(found, as_markdown=True) == {**adopt_answer(found), "report": adopt_report.markdown(found)}

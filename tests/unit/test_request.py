@@ -391,6 +391,10 @@ def test_a_subscription_event_with_other_fields_is_refused() -> None:
             AdoptRequest(Action.IMPORT, OWN, (PULL,), ("team-a",)),
         ),
         (
+            {"action": "check", "objects": ["settings"], "report": "markdown"},
+            AdoptRequest(Action.CHECK, OWN, (OTHER,), as_markdown=True),
+        ),
+        (
             {"action": "adopt", "objects": ["settings"], "all_or_nothing": True},
             AdoptRequest(Action.ADOPT, OWN, (OTHER,), all_or_nothing=True),
         ),
@@ -442,6 +446,8 @@ def test_one_of_a_fleet_is_adopted_at_a_time() -> None:
         ),
         ({"action": "import", "namespace": "a"}, ONE, "event.objects: are 3 of the file; expected the name of one"),
         ({"action": "check", "all_or_nothing": True}, ONE, "event: unknown field 'all_or_nothing'; expected action or"),
+        ({"action": "check", "report": "html"}, ONE, "event.report: 'html' is wrong; expected markdown"),
+        ({"action": "import", "report": "markdown"}, ONE, "event: unknown field 'report'"),
         ({"action": "adopt", "all_or_nothing": 1}, ONE, "event.all_or_nothing: 1 is wrong; expected true or false"),
         ({"action": "release"}, ONE, "event.objects: is missing; expected the names of the objects to give back"),
         (
