@@ -11,7 +11,7 @@ export SAM_CLI_TELEMETRY := 0
 
 DEV := .venv/dev/bin
 SAM := .venv/sam/bin
-TOOLS := $(foreach venv,dev sam ministack go compiler release go-tools,.venv/$(venv)/.installed)
+TOOLS := $(foreach venv,dev sam cli ministack go compiler release go-tools,.venv/$(venv)/.installed)
 ARCHITECTURE ?= arm64
 PYTEST_ARGUMENTS ?=
 OBJECTS ?= functions/objects.yaml

@@ -59,13 +59,22 @@ def test_every_cluster_is_refreshed_with_a_token_of_the_functions_account(fleet:
     execution = fleet.execute()
 
     assert execution.status == "SUCCEEDED", execution.cause
+    table = execution.output.pop("table")
     assert execution.output == {
         "clusters": 3,
         "refreshed": 3,
         "applied": 3 * len(NAMESPACES),
+        "unchanged": 0,
         "skipped": 0,
-        "failures": [],
+        "failed": 0,
+        "not_refreshed": [],
+        "is_whole": True,
+        "dry_run": False,
+        "cause": "",
     }
+    assert [line.split()[:4] for line in table[1:]] == sorted(
+        [site.name, "1", str(len(NAMESPACES)), "0"] for site in SITES
+    )
     new = fleet.ecr.passwords[tokens:]
     assert len(new) == len(SITES)
     assert {password_in(fleet, site, name) for site in SITES for name in NAMESPACES} == set(new)
@@ -154,7 +163,10 @@ def test_an_object_that_fails_in_one_cluster_fails_the_execution_which_names_it(
         execution = fleet.execute()
 
     assert (execution.status, execution.error) == ("FAILED", "ClustersFailed")
-    assert execution.cause == f"1 of 3 clusters failed: {FAR.name} (1 failed, 2 applied). Applied in all: 6"
+    assert (
+        execution.cause.splitlines()[0]
+        == f"1 of 3 clusters failed: {FAR.name} (1 failed, 2 applied). Applied in all: 6"
+    )
 
 
 def test_wrong_clusters_of_the_file_fail_alone_and_are_named(fleet: Fleet) -> None:
@@ -163,7 +175,7 @@ def test_wrong_clusters_of_the_file_fail_alone_and_are_named(fleet: Fleet) -> No
 
     assert (execution.status, execution.error) == ("FAILED", "ClustersFailed")
     assert execution.cause.startswith("3 of 5 clusters failed: ")
-    assert execution.cause.endswith(". Applied in all: 4")
+    assert execution.cause.splitlines()[0].endswith(". Applied in all: 4")
     starts = [execution.cause.index(f"{wrong['name']} (") for wrong, _ in WRONG]
     for start, (_, clue) in zip(starts, WRONG, strict=True):
         end = min((other for other in starts if other > start), default=len(execution.cause))
@@ -280,6 +292,6 @@ def test_with_one_cluster_down_the_others_are_refreshed_and_the_summary_names_it
     assert (execution.status, execution.error) == ("FAILED", "ClustersFailed")
     assert execution.cause.startswith(f"1 of 3 clusters failed: {FAR.name} (")
     assert "no connection to https://127.0.0.1" in execution.cause
-    assert execution.cause.endswith(". Applied in all: 4")
+    assert execution.cause.splitlines()[0].endswith(". Applied in all: 4")
     new = set(fleet.ecr.passwords[tokens:])
     assert {password_in(fleet, site, name) for site in (HOME, MEMBER) for name in NAMESPACES} <= new
