@@ -1,7 +1,6 @@
 """The composition root of the adopter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from upsert import kinds
 from upsert.adopt import AdoptParts
@@ -11,12 +10,13 @@ from upsert.check import Sources
 from upsert.core.identity import ADOPTER
 from upsert.core.objects import Desired, Object
 from upsert.core.sensitive import Sensitive
+from upsert.core.value_plan import SECRET, Store
 from upsert.core.verdicts import Verdict
-from upsert.imports import ImportParts, Version
+from upsert.importing import ImportParts, Kept
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
 from upsert.release import ReleaseParts
-from upsert.sources import secrets_manager
+from upsert.sources.kept import KeptParameter, KeptSecret
 from upsert.sources.source import AwsApi
 from upsert.wiring import Surroundings
 
@@ -36,28 +36,18 @@ def import_parts(request: AdoptRequest, surroundings: Surroundings, records: Ado
     """Return the parts of an import."""
     return ImportParts(
         sources=_sources(surroundings),
-        kept=lambda secret: KeptSecret(secret, surroundings.aws),
+        resource=lambda one: kinds.of(one).resource,
+        own_fields=lambda one: kinds.of(one).own_fields,
+        kept=lambda store: kept(store, surroundings.aws),
         connect=lambda: _connect(request, surroundings),
         record=records.result,
         conceal=surroundings.conceal,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSecret:
-    """One secret of AWS Secrets Manager, by its name or ARN."""
-
-    name: str
-    aws: AwsApi
-
-    def fetch(self) -> Version | None:
-        """Return the current version, or None if there is none yet. Raises `SourceFailed`."""
-        found = secrets_manager.fetch(self.name, self.aws)
-        return Version(*found) if found else None
-
-    def put(self, value: Sensitive[str], *, over: str) -> bool:
-        """Make `value` the current one if the version `over` still is, and return whether. Raises `SourceFailed`."""
-        return secrets_manager.put(self.name, value, self.aws, over=over)
+def kept(store: Store, aws: AwsApi) -> Kept:
+    """Return where values are kept, at AWS."""
+    return KeptSecret(store.name, aws) if store.source == SECRET else KeptParameter(store.name, aws)
 
 
 def release_parts(request: AdoptRequest, surroundings: Surroundings, records: AdoptRecords) -> ReleaseParts:

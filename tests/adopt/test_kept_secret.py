@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.ministack import ACCOUNT, REGION, MiniStack
 from tests.support.secrets_standin import ARN, SecretsStandin
-from upsert.adopt_wiring import KeptSecret
 from upsert.aws import Aws
 from upsert.core.sensitive import Sensitive
 from upsert.errors import SourceFailed
+from upsert.sources.kept import KeptSecret
 
 VALUE = '{"auths":{"quay.io":{"auth":"eDp5"}}}'
 NEEDED = ("GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")

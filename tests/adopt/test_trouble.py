@@ -10,6 +10,7 @@ import pytest
 from tests.support import adopter
 from tests.support.adopter import Cluster, secret
 from tests.support.objects import pull_object
+from upsert import kinds
 from upsert.adopt_request import Action, AdoptRequest
 from upsert.core import live, parsing
 from upsert.core.answers import Answer, Refusal, Written
@@ -18,8 +19,10 @@ from upsert.core.identity import ADOPTER
 from upsert.core.live import ExternalSecret, LiveObject
 from upsert.core.objects import Target
 from upsert.core.sensitive import Sensitive
+from upsert.core.value_plan import Version
 from upsert.errors import ImportRefused, ObjectsFailed
-from upsert.imports import ImportParts, Version, import_entries
+from upsert.importing import ImportParts
+from upsert.imports import import_object
 from upsert.kube import calls
 from upsert.kube.api import Api
 from upsert.kube.calls import Call
@@ -182,8 +185,6 @@ def test_a_write_whose_end_is_not_known_has_changed_no_value(answer: Answer[Writ
 class Nothing:
     """A secret outside the cluster that holds nothing yet."""
 
-    name = "kept"
-
     def fetch(self) -> Version | None:
         return None
 
@@ -196,12 +197,18 @@ def test_an_import_of_what_cannot_be_read_is_refused_with_the_adopters_remedy(ca
     answer, said = TROUBLE[case]
     cluster = Troubled(answer)
     parts = ImportParts(
-        adopter.sources(""), lambda _: Nothing(), lambda: (cluster, cluster), lambda _: None, conceal=lambda _: None
+        adopter.sources(""),
+        resource=lambda one: kinds.of(one).resource,
+        own_fields=lambda one: kinds.of(one).own_fields,
+        kept=lambda _: Nothing(),
+        connect=lambda: (cluster, cluster),
+        record=lambda _: None,
+        conceal=lambda _: None,
     )
     request = AdoptRequest(Action.IMPORT, Target("test"), (pull_object(kept=True),), ("team-b",))
 
     with pytest.raises(ImportRefused) as refused:
-        import_entries(request, parts)
+        import_object(request, parts)
 
     assert f"team-b: the Secret was not read: {said.partition('; ')[2]}" in str(refused.value)
     assert not [words for words in OF_THE_REFRESHER if words in str(refused.value)]

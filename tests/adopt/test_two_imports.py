@@ -11,8 +11,8 @@ from tests.support import adopter
 from tests.support.adopter import ECR, config, entry, secret
 from tests.support.objects import ARN, pull_object
 from tests.support.secrets_standin import SecretsStandin
+from upsert import adopt_wiring, kinds
 from upsert.adopt_request import Action, AdoptRequest
-from upsert.adopt_wiring import KeptSecret
 from upsert.aws import Aws
 from upsert.core import live
 from upsert.core.adoptions import Imported
@@ -20,7 +20,8 @@ from upsert.core.answers import Answer
 from upsert.core.live import LiveObject
 from upsert.core.objects import Target
 from upsert.errors import ImportRefused
-from upsert.imports import ImportParts, import_entries
+from upsert.importing import ImportParts
+from upsert.imports import import_object
 
 HOSTS = {"team-a": "quay.io", "team-b": "ghcr.io"}
 
@@ -35,13 +36,15 @@ def run_import(namespace: str, aws: Aws) -> Imported | ImportRefused:
     request = AdoptRequest(Action.IMPORT, Target("test"), (pull_object(kept=True),), (namespace,))
     parts = ImportParts(
         adopter.sources(""),
-        kept=lambda name: KeptSecret(name, aws),
+        resource=lambda one: kinds.of(one).resource,
+        own_fields=lambda one: kinds.of(one).own_fields,
+        kept=lambda store: adopt_wiring.kept(store, aws),
         connect=lambda: (cluster, cluster),
         record=lambda _: None,
         conceal=lambda _: None,
     )
     try:
-        (result,) = import_entries(request, parts).results
+        (result,) = import_object(request, parts).results
     except ImportRefused as refused:
         return refused
     assert isinstance(result, Imported)

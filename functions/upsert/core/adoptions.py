@@ -1,5 +1,6 @@
 """What became of one object in one namespace in a run of the adopter, and the lines that say so."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from upsert.core.checks import Check, place
@@ -82,26 +83,28 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Where the entries of a live Secret went. Hosts are printable names."""
+    """Where the values of a live object went, by key, or by registry host. All are printable names.
+
+    `left_out` has with each why. `entry` is what the file of objects has to say of what it lacks, as YAML.
+    """
 
     title: str
     namespace: str
     added: tuple[str, ...]
     present: tuple[str, ...]
-    left_out: tuple[str, ...]
+    left_out: Mapping[str, str]
+    entry: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
         """Return the lines to print."""
-        return sorted(
-            f"{place(self.title, self.namespace)}/{host}: {what}"
-            for hosts, what in (
-                (self.added, "imported"),
-                (self.present, "imported already"),
-                (self.left_out, "left out (ECR gives a new password each time)"),
-            )
-            for host in hosts
-        )
+        said = {
+            **dict.fromkeys(self.added, "imported"),
+            **dict.fromkeys(self.present, "imported already"),
+            **{name: f"left out ({why})" for name, why in self.left_out.items()},
+        }
+        here = place(self.title, self.namespace)
+        return [*sorted(f"{here}/{name}: {what}" for name, what in said.items()), *self.entry]
 
 
 type Result = Check | Adopted | Released | Refused | Failed | Imported

@@ -8,7 +8,7 @@ from upsert.adopt import adopt
 from upsert.adopt_records import AdoptRecords, adopt_answer
 from upsert.adopt_request import Action, adopt_request
 from upsert.border import without_values
-from upsert.imports import import_entries
+from upsert.imports import import_object
 from upsert.release import release
 from upsert.telemetry import Context, Telemetry
 from upsert.wiring import Surroundings
@@ -31,7 +31,7 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
     surroundings = Surroundings.of(known, telemetry, context)
     records = AdoptRecords(telemetry)
     if request.action is Action.IMPORT:
-        report = import_entries(request, adopt_wiring.import_parts(request, surroundings, records))
+        report = import_object(request, adopt_wiring.import_parts(request, surroundings, records))
     elif request.action is Action.RELEASE:
         report = release(request, adopt_wiring.release_parts(request, surroundings, records))
     else:
