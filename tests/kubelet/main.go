@@ -1,10 +1,10 @@
 // Says what a docker config means to a kubelet, by the functions that a kubelet calls itself
 // (pkg/kubelet/images/image_manager.go: ParseImageName, MakeDockerKeyring, Lookup).
 //
-// It reads one JSON object a line, {"config": base64 of a .dockerconfigjson, "images": [names as in a pod]}, and
-// answers each with one line: why the Secret cannot be read, or its hosts as they are spelled, and for each image the
-// repository that is looked up and the logins that it gets. Logins come in groups: a kubelet tries the groups in
-// their order, and the logins of one group in an order of chance.
+// It reads one JSON object a line, {"config": base64 of a .dockerconfigjson, "images": [names as in a pod]}; with
+// "legacy": true, the config is a .dockercfg. It answers each with one line: why the Secret cannot be read, or its
+// hosts as they are spelled, and for each image the repository that is looked up and the logins that it gets. Logins
+// come in groups: a kubelet tries the groups in their order, and the logins of one group in an order of chance.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 
 type question struct {
 	Config []byte   `json:"config"`
+	Legacy bool     `json:"legacy"`
 	Images []string `json:"images"`
 }
 
@@ -70,18 +71,20 @@ func main() {
 }
 
 func answer(asked question) verdict {
-	secret := v1.Secret{
-		Type: v1.SecretTypeDockerConfigJson,
-		Data: map[string][]byte{v1.DockerConfigJsonKey: asked.Config},
+	var config credentialprovider.DockerConfigJSON
+	var parsed any = &config
+	secret := v1.Secret{Type: v1.SecretTypeDockerConfigJson, Data: map[string][]byte{v1.DockerConfigJsonKey: asked.Config}}
+	if asked.Legacy {
+		parsed = &config.Auths
+		secret = v1.Secret{Type: v1.SecretTypeDockercfg, Data: map[string][]byte{v1.DockerConfigKey: asked.Config}}
 	}
 	keyring, err := secrets.MakeDockerKeyring([]v1.Secret{secret}, credentialprovider.UnionDockerKeyring{})
 	if err != nil {
 		return verdict{Error: err.Error()}
 	}
 
-	var config credentialprovider.DockerConfigJSON
 	if len(asked.Config) > 0 { // a kubelet passes over an empty one
-		if err := json.Unmarshal(asked.Config, &config); err != nil {
+		if err := json.Unmarshal(asked.Config, parsed); err != nil {
 			panic("the keyring was made from a config that cannot be read")
 		}
 	}

@@ -26,10 +26,11 @@ _ANSWER_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The bytes of a ``.dockerconfigjson``, and images as pods name them."""
+    """The bytes of a ``.dockerconfigjson``, or of a ``.dockercfg``, and images as pods name them."""
 
     config: bytes
     images: tuple[str, ...]
+    is_legacy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,13 @@ def build() -> Path:
 def ask(questions: Iterable[Question]) -> list[Verdict]:
     """Return the verdict on each question, in their order, by the program that `build` returns."""
     lines = [
-        json.dumps({"config": base64.b64encode(question.config).decode(), "images": question.images})
+        json.dumps(
+            {
+                "config": base64.b64encode(question.config).decode(),
+                "legacy": question.is_legacy,
+                "images": question.images,
+            }
+        )
         for question in questions
     ]
     answered = subprocess.run(
