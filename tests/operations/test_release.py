@@ -229,6 +229,7 @@ def test_it_deploys_without_the_repository_and_refreshes_what_ones_own_file_says
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_two_clones_in_two_folders_make_the_same_release(tmp_path: Path) -> None:
     places = tmp_path / "one", tmp_path / "a longer" / "way" / "to the other"
     environment = {name: value for name, value in HERE.items() if name not in {"PYTHONPATH", "PYTHON", "MAKEFLAGS"}}
@@ -236,7 +237,7 @@ def test_two_clones_in_two_folders_make_the_same_release(tmp_path: Path) -> None
         before = os.umask(mask)
         try:
             run(tmp_path, "git", "clone", "--quiet", str(ROOT), str(place))
-            run(place, "make", "release", environment=environment, timeout=280)
+            run(place, "make", "release", environment=environment, timeout=400)
         finally:
             os.umask(before)
     one, other = (place / "dist" for place in places)
@@ -245,7 +246,8 @@ def test_two_clones_in_two_folders_make_the_same_release(tmp_path: Path) -> None
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_it_passes_the_demo(dist: Path) -> None:
     environment = {**HERE, "FROM": str(dist), "PYTHONPATH": "functions"}
-    shown = run(ROOT, sys.executable, "-m", "tests.demo", environment=environment, timeout=280)
+    shown = run(ROOT, sys.executable, "-m", "tests.demo", environment=environment, timeout=400)
     assert re.search(r"^proof: namespaces=25 .* absent=0$", shown, re.MULTILINE)
