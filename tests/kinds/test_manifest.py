@@ -541,6 +541,8 @@ DEFAULTED = {"type": "Container", "max": {"cpu": "1"}, "default": {"cpu": "1"}, 
             {"spec.selector": MISMATCH, "spec.minAvailable": ONLY_IN_LIVE, "spec.maxUnavailable": ONLY_IN_NEW},
         ),
         ("PodDisruptionBudget", {"minAvailable": 1}, {"minAvailable": "1"}, {"spec.minAvailable": MISMATCH}),
+        # What no API server sends.
+        ("ResourceQuota", {"hard": "a"}, {"hard": {"pods": 1}}, {"spec.hard": MISMATCH}),
         # A field that the table does not know yet.
         ("PodDisruptionBudget", {"new": {"a": 1}}, {}, {"spec.new": ONLY_IN_LIVE}),
         (
@@ -562,6 +564,11 @@ def test_a_live_one_is_compared_by_path(
     kind: str, live: dict[str, Any], new: dict[str, Any], expected: dict[str, tuple[str, bool]]
 ) -> None:
     assert verdicts(kind, live, new) == expected
+
+
+def test_a_live_one_that_says_nothing_lacks_all_that_is_new() -> None:
+    assert verdicts("PodDisruptionBudget", {"metadata": {}}, {"minAvailable": 1}) == {"spec.minAvailable": ONLY_IN_NEW}
+    assert verdicts("LimitRange", {"metadata": {}}, {"spec": {}}) == {}
 
 
 def test_a_mismatch_tells_no_value() -> None:

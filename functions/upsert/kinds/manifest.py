@@ -47,7 +47,7 @@ def compare(live: Mapping[str, Any], desired: Desired) -> tuple[Verdict, ...]:
     object has loses nothing, since an apply leaves it as it is; of its metadata it is not told.
     """
     shape = Record({"metadata": METADATA, "spec": SPECS[desired.resource.kind]})
-    new = {**desired.rest, "spec": defaulted(desired.resource, desired.rest["spec"])}
+    new = {**desired.rest, "spec": defaulted(desired.resource, desired.rest.get("spec", {}))}
     return tuple(_verdicts(live, new, shape, ()))
 
 
@@ -57,8 +57,8 @@ def defaulted(resource: Resource, spec: Mapping[str, Any]) -> Mapping[str, Any]:
     https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/v1/defaults.go
     https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/networking/v1/defaults.go
     """
-    if resource == LIMIT_RANGES:
-        return {**spec, "limits": [_with_defaults_of_limit(limit) for limit in spec.get("limits", ())]}
+    if resource == LIMIT_RANGES and "limits" in spec:
+        return {**spec, "limits": [_with_defaults_of_limit(limit) for limit in spec["limits"]]}
     if resource == NETWORK_POLICIES:
         types = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
         rules = {name: [_with_protocol(rule) for rule in spec[name]] for name in ("ingress", "egress") if name in spec}
@@ -81,7 +81,7 @@ def _with_protocol(rule: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _verdicts(live: Any, new: Any, shape: Shape, path: Path) -> Iterator[Verdict]:
     """Give the verdicts on what an apply merges, by name, and on what it replaces whole."""
-    if not _is_merged(shape):
+    if not (_is_merged(shape) and isinstance(live, Mapping)):
         yield verdicts.of_value(spelled(path), _text(live, shape), _text(new, shape))
         return
     for name in {**live, **new}:
