@@ -95,7 +95,7 @@ def _verdicts(live: Any, new: Any, shape: Shape, path: Path) -> Iterator[Verdict
 
 
 def _all(likeness: Likeness, value: Any, shape: Shape, path: Path) -> Iterator[Verdict]:
-    if _is_merged(shape) and value:
+    if _is_merged(shape):
         for name, inner in value.items():
             yield from _all(likeness, inner, _of(shape, name), (*path, name))
     else:
