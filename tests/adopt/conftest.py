@@ -14,6 +14,8 @@ from kubernetes.client import ApiException
 from tests.support import objects
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Aws, Seen, invoke
+from tests.support.objects import ARN
+from tests.support.parameters_standin import ParametersStandin
 from tests.support.secrets_standin import SecretsStandin
 from tests.support.standin import Reply, Request
 from upsert.handlers import adopt
@@ -23,16 +25,18 @@ ADOPTER_KEY = "ASIAADOPTERADOPTERAD"
 
 
 class Migration(Aws):
-    """The stand-ins, Secrets Manager too, and a TokenReview webhook that knows both functions."""
+    """The stand-ins, Secrets Manager and Parameter Store too, and a TokenReview webhook that knows both functions."""
 
     def __init__(self) -> None:
         super().__init__()
         self.secrets = SecretsStandin()
+        self.parameters = ParametersStandin()
         self.plane: ControlPlane
         self._more = ExitStack()
 
     def __enter__(self) -> Self:
         self._more.enter_context(self.secrets)
+        self._more.enter_context(self.parameters)
         return super().__enter__()
 
     def __exit__(
@@ -44,7 +48,11 @@ class Migration(Aws):
     @property
     def environment(self) -> dict[str, str]:
         """Return the functions' environment."""
-        return super().environment | {"AWS_ENDPOINT_URL_SECRETS_MANAGER": self.secrets.url}
+        endpoints = {
+            "AWS_ENDPOINT_URL_SECRETS_MANAGER": self.secrets.url,
+            "AWS_ENDPOINT_URL_SSM": self.parameters.url,
+        }
+        return super().environment | endpoints
 
     def adopt(self, event: object, **more: Any) -> Seen:
         """Run the adopt function once."""
@@ -78,6 +86,10 @@ def aws(migration: Migration) -> Migration:
     migration.secrets.value = None
     migration.secrets.refusal = ""
     migration.secrets.before = lambda _: None
+    migration.secrets.kept = {ARN: None}
+    migration.parameters.kept = {}
+    migration.parameters.refused = {}
+    migration.parameters.before_put = lambda: None
     return migration
 
 

@@ -510,7 +510,7 @@ class TestImport:
             (objects.entry(), "has no place for entries of other registries; add `- auths: {secret: NAME}` to its"),
             (
                 objects.entry(registries=[{"ecr": {}}, {"auths": {"secret": ARN, "member": "docker"}}]),
-                "registries[1].auths is one member of a secret, or not the current value of one of this account, and an",
+                "registries[1].auths is one member of a secret, or not the current value of one of this account,",
             ),
         ],
     )

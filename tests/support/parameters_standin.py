@@ -1,6 +1,7 @@
 """A Parameter Store of the tests' own, as far as the functions use it; contract tests hold it to the emulator."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,8 @@ _MESSAGES = {
     "KmsDenied": "The ciphertext refers to a customer master key that does not exist, or that you may not use.",
 }
 
+type Hook = Callable[[], object]
+
 
 @dataclass
 class Parameter:
@@ -28,10 +31,10 @@ class Parameter:
 
 
 class ParametersStandin(Standin):
-    """Serves GetParameters on a free loopback port while the `with` block lasts.
+    """Serves GetParameters and PutParameter on a free loopback port while the `with` block lasts.
 
     `kept` holds parameters by name. `refusal` is the code of an error to answer everything with, `refused` those for
-    single names, which a whole call then gets: so does AWS.
+    single names, which a whole call then gets: so does AWS. `before_put` is called before anything is created.
     """
 
     def __init__(self) -> None:
@@ -39,19 +42,22 @@ class ParametersStandin(Standin):
         self.kept: dict[str, Parameter] = {}
         self.refusal = ""
         self.refused: dict[str, str] = {}
+        self.before_put: Hook = lambda: None
 
     @property
     def asked(self) -> list[list[str]]:
         """The names of each call so far, oldest first."""
-        return [json.loads(request.body)["Names"] for request in self.requests]
+        return [names for request in self.requests if (names := json.loads(request.body).get("Names"))]
 
     def keep(self, **values: str) -> None:
         """Keep secure strings under names, in which ``__`` stands for a slash."""
         self.kept |= {name.replace("__", "/"): Parameter([value]) for name, value in values.items()}
 
     def _answer(self, request: Request) -> Reply:
-        assert request.headers["X-Amz-Target"] == "AmazonSSM.GetParameters"
         body = json.loads(request.body)
+        if request.headers["X-Amz-Target"] == "AmazonSSM.PutParameter":
+            return self._put(body)
+        assert request.headers["X-Amz-Target"] == "AmazonSSM.GetParameters"
         names = body["Names"]
         assert body["WithDecryption"], "a secure string is of use decrypted alone"
         assert 1 <= len(names) <= MOST_NAMES, "a call has one to ten names"
@@ -65,6 +71,18 @@ class ParametersStandin(Standin):
         # Not in the order in which they were asked for.
         given = sorted((one for one in found.values() if one), key=lambda one: str(one["Name"]))
         return _ok({"Parameters": given, "InvalidParameters": [name for name, one in found.items() if not one]})
+
+    def _put(self, body: dict[str, Any]) -> Reply:
+        assert body["Type"] == "SecureString", "a value is never kept in the clear"
+        assert body.keys() == {"Name", "Value", "Type"}, "without Overwrite, and under the key of the service"
+        name = body["Name"]
+        self.before_put()
+        if code := self.refusal or self.refused.get(name, ""):
+            return _error(code, _DENIED.format(name))
+        if name in self.kept:
+            return _error("ParameterAlreadyExists", "The parameter already exists.")
+        self.kept[name] = Parameter([body["Value"]])
+        return _ok({"Version": 1, "Tier": "Standard"})
 
     def _get(self, name: str, selector: str) -> dict[str, Any] | None:
         kept = self.kept.get(name)
