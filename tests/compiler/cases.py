@@ -77,6 +77,10 @@ def of_data(*entries: str) -> str:
     return a_file(an_object(type="generic", registries="", data=f"{{{', '.join(entries)}}}"))
 
 
+def _a_config_map(data: str) -> str:
+    return an_object(kind="ConfigMap", type="", registries="", data=data)
+
+
 GOOD = {
     "one object": a_file(an_object()),
     "rich": RICH,
@@ -100,6 +104,14 @@ GOOD = {
     "one registry under two of its hosts": of_registries(
         '[{ecr: {account: "111122223333", region: eu-west-1}}, {ecr: {host: 111122223333.dkr-ecr.eu-west-1.on.aws}}]'
     ),
+    "a login by its parts": of_registries(
+        "[{server: 'https://r.example.com:5000/v2/', username: ci, password: {secret: a}, email: ci@example.com}]"
+    ),
+    "a login to Docker Hub, whose username is kept": of_registries("[{username: {secret: a}, password: {secret: b}}]"),
+    "a ConfigMap": a_file(_a_config_map("{a: {value: '1'}, B_c-d.e: {value: ''}}")),
+    "a ConfigMap without keys": a_file(_a_config_map("{}")),
+    "a Secret without keys": a_file(an_object(type="generic", registries="", data="{}")),
+    "a Secret of a full type": a_file(an_object(type="example.com/token", registries="", data="{a: {secret: b}}")),
     "one host on two ports": of_registries("[{ecr: {host: a.example.com:5000}}, {ecr: {host: a.example.com}}]"),
     "one name in two namespaces": a_file(an_object(), an_object(namespaces="{include: [other]}")),
     "one name in two clusters": a_file(
@@ -389,6 +401,52 @@ BAD = {
     "a registry of two sources": Bad(
         of_registries("[{ecr: {}, ecr_public: {}}]"),
         [f"3: objects[0].registries[0]: names ecr and ecr_public; expected one of {LOGINS}"],
+    ),
+    "a login by its parts and a source": Bad(
+        of_registries("[{ecr: {}, username: ci, password: {secret: a}}]"),
+        ["3: objects[0].registries[0]: unknown field 'ecr'; expected server or username or password or email"],
+    ),
+    "a login without a password": Bad(
+        of_registries("[{server: a.example.com, username: ci}]"),
+        [
+            (
+                "3: objects[0].registries[0].password: is missing; "
+                "expected a source, such as {secret: NAME, member: password}"
+            )
+        ],
+    ),
+    "a password in a server": Bad(
+        of_registries('[{server: "https://ci:hunter2@a.example.com", username: ci, password: {secret: a}}]'),
+        [
+            (
+                "3: objects[0].registries[0].server: a text of 32 characters is wrong; "
+                "expected the host of a registry, such as registry.example.com:5000"
+            )
+        ],
+    ),
+    "a key that is none": Bad(
+        a_file(_a_config_map("{a b: {value: x}}")),
+        ["3: objects[0].data: has the key 'a b'; expected a key of letters, digits, -, _ and ."],
+    ),
+    "a type for a ConfigMap": Bad(
+        a_file(an_object(kind="ConfigMap", type="generic", registries="", data="{}")),
+        ["3: objects[0].type: is for Secrets alone; expected a ConfigMap without one"],
+        in_schema=False,
+    ),
+    "a TLS Secret without its key": Bad(
+        a_file(an_object(type="tls", registries="", data="{tls.crt: {secret: a}}")),
+        ["3: objects[0].data: lacks tls.key; expected tls.crt and tls.key"],
+        in_schema=False,
+    ),
+    "the token of a service account": Bad(
+        a_file(an_object(type="kubernetes.io/service-account-token", registries="", data="{token: {secret: a}}")),
+        [
+            (
+                "3: objects[0].type: is filled by the cluster's own controller, with tokens of its own; "
+                "expected another type"
+            )
+        ],
+        in_schema=False,
     ),
     "an ecr without fields": Bad(
         of_registries("[ecr:]"),

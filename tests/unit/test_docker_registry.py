@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compiler.files import NOWHERE
+from tests.compiler.cases import VALUES
 from tests.support.objects import HOST, pull_object
 from tests.support.refresher import login
 from upsert import kinds, sources
@@ -206,7 +207,7 @@ def test_each_registry_of_the_file_is_a_part() -> None:
             "objects[0].registries[1]: is there twice; expected each registry once",
         ),
         ([{"secret": "a"}], "objects[0].registries[0]: names no source; expected one of ecr, ecr_public"),
-        ([{"auths": {"ecr": {}}}], "objects[0].registries[0].auths: names no source; expected one of secret"),
+        ([{"auths": {"ecr": {}}}], f"objects[0].registries[0].auths: names no source; expected one of {VALUES}"),
         ([{"auths": None}], "objects[0].registries[0].auths: null is wrong; expected a source, such as {secret: NAME}"),
         ([{"auths": {"secret": "a"}, "ecr": {}}], "objects[0].registries[0]: unknown field 'ecr'; expected auths"),
     ],
