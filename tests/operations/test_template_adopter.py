@@ -51,6 +51,7 @@ def test_the_adopter_may_do_what_the_refresher_may_and_put_the_secrets_that_it_m
     assert with_sources["RefreshRole"] == both["RefreshRole"]
     assert with_sources["AdoptRole"] == both["AdoptRole"] | {
         "secretsmanager:PutSecretValue": [SECRET],
+        "ssm:PutParameter": [SECRET],
         "secretsmanager:UpdateSecretVersionStage": [SECRET],
         "kms:GenerateDataKey": [KEY],
     }
