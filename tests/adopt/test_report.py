@@ -13,7 +13,6 @@ from upsert.adopt_records import adopt_answer
 from upsert.adopt_request import Action
 from upsert.core.adoptions import Adopted, Refused, Result, lines_of
 from upsert.core.checks import Check, missing
-from upsert.core.live import LiveObject
 from upsert.core.outcomes import Failed
 from upsert.core.verdicts import Likeness, Verdict
 from upsert.errors import SourceFailed
@@ -25,7 +24,7 @@ SAME = Verdict("TOKEN", Likeness.MATCH)
 
 def checked(namespace: str, *verdicts: Verdict, title: str = API, notes: tuple[str, ...] = ()) -> Check:
     reasons = tuple(f"differs: {one.key}" for one in verdicts if not one.loses_nothing)
-    return Check(title, namespace, verdicts, notes=notes, reasons=reasons, live=LiveObject("uid", "7", "Opaque", {}))
+    return Check(title, namespace, verdicts, notes=notes, reasons=reasons)
 
 
 def report(*results: Result, **more: tuple[tuple[str, SourceFailed], ...] | tuple[str, ...]) -> AdoptReport:

@@ -115,7 +115,7 @@ def ending(  # noqa: PLR0911 - one case per kind of result
 ) -> str:
     """Return how an object ended in a namespace, in a word."""
     match result:
-        case Check() if result.live is None:
+        case Check() if result.is_missing:
             return "missing"
         case Check():
             return "adoptable" if result.adoptable else "not_adoptable"

@@ -34,9 +34,14 @@ class Check:
         """Return whether the object can be adopted and then refreshed without losing anything."""
         return not self.reasons
 
+    @property
+    def is_missing(self) -> bool:
+        """Return whether there is no such object."""
+        return any(verdict.likeness is Likeness.MISSING for verdict in self.verdicts)
+
     def without_values(self) -> "Check":
-        """Return the same without the live values: all that remains to be told of it."""
-        return replace(self, live=self.live.without_values()) if self.live else self
+        """Return the same without the live object: of very many, the values would fill the memory."""
+        return replace(self, live=None)
 
     @property
     def lines(self) -> list[str]:
@@ -119,7 +124,8 @@ def _misplaced(live: LiveObject, desired: Desired) -> Iterator[str]:
 def _revealing(verdicts: Iterable[Verdict], values: Iterable[Sensitive[bytes]], *more: str) -> frozenset[str]:
     """Return what of the verdicts' names, and of more texts, holds part of one of the values."""
     names = {name for verdict in verdicts for name in (verdict.key, *_parts(verdict.key))}
-    secrets = (secret for value in values for secret in secrets_in(_text(value)))
+    # Most of what is live is in what is new, too: it is looked for once.
+    secrets = dict.fromkeys(secret for value in values for secret in secrets_in(_text(value)))
     return redaction.revealing({*names, *more}, secrets)
 
 

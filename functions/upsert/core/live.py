@@ -6,7 +6,7 @@ Names are kept only if they have the form of names: a Secret may hold a password
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from upsert.core import manifests, marks
@@ -66,10 +66,6 @@ class LiveObject:
         others = (name for name, keys in self.owned.items() if not wanted.isdisjoint(keys))
         return tuple(sorted(name for name in others if name != FIELD_MANAGER))
 
-    def without_values(self) -> "LiveObject":
-        """Return what remains to be told of it once it was compared. Of many objects, the values would fill memory."""
-        return replace(self, data={}, rest={}, binary_keys=frozenset(), owned=dict.fromkeys(self.managers, frozenset()))
-
     def same_content(self, other: "LiveObject") -> bool:
         """Return whether it is the same object with the same type and values."""
         return (self.uid, self.type, self.data, self.binary_keys, _content(self.rest)) == (
@@ -83,7 +79,7 @@ class LiveObject:
     @property
     def managers(self) -> tuple[str, ...]:
         """Return the field managers of its content: anyone may leave a mark on its metadata."""
-        return tuple(sorted(name for name, keys in self.owned.items() if not all(map(_is_metadata, keys)) or not keys))
+        return tuple(sorted(name for name, keys in self.owned.items() if not all(map(_is_metadata, keys))))
 
     @property
     def other_managers(self) -> tuple[str, ...]:
