@@ -124,6 +124,13 @@ def test_a_namespace_that_goes_away_is_skipped(answer: Answer[Written], reason: 
             "its owner has to delete it",
         ),
         (
+            Answer(422, refusal=Refusal(causes=(("FieldValueForbidden", "binaryData"),))),
+            "immutable",
+            "its owner has to delete it",
+        ),
+        # Of a ConfigMap it would be a key in two places.
+        (Answer(422, refusal=Refusal(causes=(("FieldValueInvalid", "data[]"),))), "rejected", "with status 422"),
+        (
             Answer(422, refusal=Refusal(causes=(("FieldValueInvalid", "type"),))),
             "wrong-type",
             "its owner has to rename it",
