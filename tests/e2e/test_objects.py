@@ -72,7 +72,7 @@ def test_each_value_is_its_sources_byte_for_byte(story: Story) -> None:
         "REGION": "eu-central-1",
         "GREETING": '"with quotes, which stay"',
     }
-    assert story.everywhere("resourcequota/baseline")["team-25"]["spec"]["hard"] == {"pods": "50", "secrets": "100"}
+    assert story.everywhere("resourcequota/baseline")["team-25"]["spec"]["hard"] == {"pods": "50", "services": "20"}
 
 
 @pytest.mark.usefixtures("first")
