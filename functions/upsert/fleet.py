@@ -8,6 +8,7 @@ from upsert.config import Config
 from upsert.core.fields import Fields, Problem
 from upsert.core.grammars import CLUSTER
 from upsert.errors import InputError
+from upsert.tables import table
 
 _COUNTS = ("objects", "applied", "unchanged", "skipped", "failed", "not_refreshed")
 _SPARES = ("token_seconds_to_spare", "certificate_seconds_to_spare")
@@ -81,12 +82,11 @@ class FleetReport:
     @property
     def table(self) -> list[str]:
         """Return the lines of a table, those with trouble first."""
-        lines = [_COLUMNS, *((name, "-", "-", "-", "left out") for name in self.missing)]
+        lines = [(name, "-", "-", "-", "left out") for name in self.missing]
         for row in sorted(self.rows, key=lambda row: (not row.trouble, row.cluster)):
             counts = ("-", "-", "-") if row.error else (str(row.objects), str(row.applied), str(row.failed))
             lines.append((row.cluster, *counts, row.error or row.oldest_value_from or "-"))
-        widths = [max(len(line[column]) for line in lines) for column in range(len(_COLUMNS))]
-        return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return table(_COLUMNS, lines)
 
     @property
     def answer(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The refresher's log records, metrics and answer: the one place that names their fields."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,9 +11,13 @@ from upsert.core.objects import Object
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.reports import RefreshReport
 from upsert.errors import SourceFailed
-from upsert.fleet import FleetReport
 from upsert.lifetimes import Lifetime, is_token, lifetimes, not_refreshed
+from upsert.tables import table
 from upsert.telemetry import Telemetry, Unit
+from upsert.watched import measure_watched
+
+_TRIED = ("object", "namespace", "change")
+_FIRST = ("failed", "created", "updated", "unchanged", "skipped")
 
 
 class Records:
@@ -22,9 +26,12 @@ class Records:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
         self._not_made: set[str] = set()
+        self._tried: list[Outcome] = []
 
     def outcome(self, outcome: Outcome) -> None:
         """Write the record of one object in one namespace."""
+        if self._telemetry.is_dry_run:
+            self._tried.append(outcome)
         match outcome:
             case Applied():
                 self._telemetry.info(
@@ -105,13 +112,15 @@ class Records:
             self._lifetime(one)
         answer = summary(report) | spares
         self._telemetry.info("refresh.completed", **answer)
+        if report.dry_run:
+            return answer | {"table": table(_TRIED, sorted(map(_tried, self._tried), key=_by_change))}
         if not report.had_work:
             return answer
         measure = self._telemetry.measure
         measure("ObjectsApplied", report.applied)
         measure("ObjectsUnchanged", report.unchanged)
         measure("ObjectsSkipped", report.skipped)
-        self._watched(answer, sources_failed=len(report.not_made))
+        measure_watched(measure, answer, sources_failed=len(report.not_made))
         for title, counts in report.by_object.items():
             measure("ObjectsApplied", counts.applied, title=title)
             measure("ObjectsUnchanged", counts.unchanged, title=title)
@@ -120,55 +129,6 @@ class Records:
                 age = round((now - counts.changed_at).total_seconds())
                 measure("SourceAge", age, Unit.SECONDS, title=title)
         return answer
-
-    def fleet_completed(self, report: FleetReport) -> dict[str, Any]:
-        """Write a record of each cluster and the summary of a run over a fleet, measure it, and return the summary.
-
-        Of clusters that measure one after the other, each would end the alarm of another one; so alarms watch this.
-        """
-        for row in report.rows:
-            self._telemetry.info(
-                "fleet.cluster",
-                cluster=row.cluster,
-                objects=row.objects,
-                applied=row.applied,
-                failed=row.failed,
-                oldest_value_from=row.oldest_value_from,
-                error=row.error,
-                is_whole=report.is_whole,
-                dry_run=report.dry_run,
-            )
-        answer = report.answer
-        self._telemetry.info(
-            "fleet.completed", **{name: value for name, value in answer.items() if name not in ("table", "cause")}
-        )
-        if report.dry_run or not report.rows:
-            return answer
-        self._telemetry.measure("ObjectsApplied", answer["applied"])
-        self._telemetry.measure("ObjectsUnchanged", answer["unchanged"])
-        self._telemetry.measure("ObjectsSkipped", answer["skipped"])
-        sources_failed = sum(row.error == SourceFailed.__name__ for row in report.rows)
-        spares = {name: report.least(name) for name in ("token_seconds_to_spare", "certificate_seconds_to_spare")}
-        self._watched(answer | spares, sources_failed=sources_failed)
-        return answer
-
-    def _watched(self, answer: Mapping[str, Any], *, sources_failed: int) -> None:
-        """Measure what alarms watch."""
-        measure, is_whole = self._telemetry.measure, answer["is_whole"]
-        if is_whole or answer["failed"]:
-            measure("ObjectsFailed", answer["failed"])
-        if is_whole or answer["not_refreshed"]:
-            measure("NotRefreshed", len(answer["not_refreshed"]))
-        if is_whole or sources_failed:
-            measure("SourcesFailed", sources_failed)
-        token, certificate = answer["token_seconds_to_spare"], answer["certificate_seconds_to_spare"]
-        if token is not None and (is_whole or token <= 0):
-            measure("TokenSecondsToSpare", token, Unit.SECONDS)
-        if certificate is not None and (is_whole or certificate <= 0):
-            measure("CertificateSecondsToSpare", certificate, Unit.SECONDS)
-        if is_whole:
-            measure("FullRefreshes", int(answer["applied"] > 0))
-            measure("RunsStopped", 0)
 
     def _lifetime(self, one: Lifetime) -> None:
         """Warn of what ends too early."""
@@ -240,3 +200,13 @@ def _oldest(report: RefreshReport) -> str | None:
     changes = (counts.changed_at for counts in report.by_object.values() if counts.changed_at)
     oldest = min(changes, default=None)
     return timestamp(oldest) if oldest else None
+
+
+def _tried(outcome: Outcome) -> Sequence[str]:
+    """Return the line of a dry run's table: what would become of one object in one namespace."""
+    change = outcome.change if isinstance(outcome, Applied) else f"{type(outcome).__name__.lower()}: {outcome.reason}"
+    return outcome.title, outcome.namespace, change
+
+
+def _by_change(line: Sequence[str]) -> tuple[int, Sequence[str]]:
+    return _FIRST.index(line[2].partition(":")[0]), line

@@ -76,7 +76,8 @@ class Telemetry:
     """Log records and metrics of one invocation.
 
     As a context manager it writes the metrics at the end, and the record of an error that stopped the run: `run` is
-    ``refresh`` or ``adopt``. Where `is_watched`, nobody waits for the answer, so such an error is measured, too.
+    ``refresh`` or ``adopt``. Where `is_watched`, nobody waits for the answer, so such an error is measured, too. A run
+    that `is_dry_run` measures nothing.
     """
 
     def __init__(self, context: Context, run: str = "refresh", *, is_watched: bool = False) -> None:
@@ -105,7 +106,7 @@ class Telemetry:
         self._logger.registered_handler.setFormatter(formatter)
         self._logger.setLevel("INFO")
         self._is_watched = is_watched
-        self._is_dry_run = False
+        self.is_dry_run = False
         self._detail = Detail.OBJECT
         # From the environment, since a run may stop at its configuration. What is measured of a fleet as a whole names
         # no cluster.
@@ -129,16 +130,14 @@ class Telemetry:
         for metrics in self._metrics.values():
             metrics.flush_metrics()
 
-    def configure(
-        self, *, level: str, cluster: str = "", dry_run: bool = False, detail: Detail = Detail.OBJECT
-    ) -> None:
+    def configure(self, level: str, cluster: str = "", *, dry_run: bool = False, detail: str = Detail.OBJECT) -> None:
         """Set the level, and how finely to measure; name the cluster in every record and metric from here on.
 
         Records of a dry run are marked as such, and it measures nothing.
         """
         self._logger.setLevel(level)
-        self._detail = detail
-        self._is_dry_run = dry_run
+        self._detail = Detail(detail)
+        self.is_dry_run = dry_run
         if cluster:
             self._logger.append_keys(cluster=cluster)
             self._dimensions["cluster"] = cluster
@@ -164,7 +163,7 @@ class Telemetry:
 
     def measure(self, name: str, value: float, unit: Unit = Unit.COUNT, *, title: str = "") -> None:
         """Add to a metric of the cluster, or of the fleet if none is named; with a title, to one of that object."""
-        if self._is_dry_run or (title and self._detail is not Detail.OBJECT):
+        if self.is_dry_run or (title and self._detail is not Detail.OBJECT):
             return
         if self._is_fleet and "cluster" in self._dimensions and self._detail is Detail.FLEET:
             return

@@ -12,6 +12,8 @@ from tests.operations.test_fleet import CLUSTERS, FLEET, configured
 from tests.support.template import ROOT
 from upsert.adopt_request import Action, adopt_request
 from upsert.audit_events import Gap
+from upsert.callers import is_by_hand, is_summary
+from upsert.fleet import fleet_report
 from upsert.request import ClustersFor, Request, refresh_request
 
 EVENTS = {file.name: json.loads(file.read_text()) for file in sorted((ROOT / "events").glob("*.json"))}
@@ -28,7 +30,7 @@ def asked(name: str) -> Request:
 def test_every_event_is_tried_here() -> None:
     assert set(EVENTS) == {
         *("emergency.json", "scheduled.json", "named-dry-run.json", "one-object.json"),
-        *("one-cluster.json", "one-of-fleet.json", "clusters-for.json"),
+        *("one-cluster.json", "one-of-fleet.json", "clusters-for.json", "summary-of.json"),
         *("audit-namespace-created.json", "audit-secret-deleted.json"),
         *("secret-changed.json", "parameter-changed.json"),
         *("adopt-check.json", "adopt-import.json", "adopt-adopt.json"),
@@ -60,6 +62,23 @@ def test_one_cluster_is_asked_for(name: str, is_by_hand: bool) -> None:
 
 def test_the_state_machine_asks_for_the_names_of_all_clusters() -> None:
     assert refresh_request(EVENTS["clusters-for.json"], MANY) == ClustersFor(tuple(one["name"] for one in CLUSTERS))
+
+
+def test_the_state_machine_asks_for_the_sum_of_what_its_clusters_answered() -> None:
+    event = EVENTS["summary-of.json"]
+    assert [is_summary(one) for one in EVENTS.values()].count(True) == 1
+    report = fleet_report(event, MANY)
+    assert [(row.cluster, row.error) for row in report.rows] == [
+        ("production-eu", None),
+        ("team-blue", "ClusterUnreachable"),
+    ]
+    # The file has one more, of which there is no answer.
+    assert report.not_refreshed == ["production-us", "team-blue"]
+
+
+def test_only_what_a_person_sends_is_by_hand() -> None:
+    found = {name for name, event in EVENTS.items() if is_by_hand(event) and not name.startswith("adopt")}
+    assert found == {"emergency.json", "named-dry-run.json", "one-object.json", "one-cluster.json"}
 
 
 @pytest.mark.parametrize("name", ["secret-changed.json", "parameter-changed.json"])

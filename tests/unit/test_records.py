@@ -23,6 +23,7 @@ from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.reports import ObjectCounts, RefreshReport
 from upsert.errors import SourceFailed
 from upsert.records import Records
+from upsert.tables import table
 from upsert.telemetry import Telemetry
 
 TITLE = "secret/aws-ecr-token"
@@ -431,3 +432,35 @@ def test_a_run_that_can_make_none_of_its_objects_measures_that(written: Written)
     (line,) = written.metrics()
     measures = {name: values for name, values in line.items() if isinstance(values, list)}
     assert measures == {"SourcesFailed": [1.0], "NotRefreshed": [1.0], "TokenSecondsToSpare": [0.0]}
+
+
+def test_a_dry_run_answers_with_a_table_of_what_would_change_where(written: Written) -> None:
+    with Telemetry(Context()) as telemetry:
+        telemetry.configure(level="INFO", cluster="test", dry_run=True)
+        running = Records(telemetry)
+        for outcome in (
+            SKIPPED,
+            replace(APPLIED, change="unchanged"),
+            replace(APPLIED, namespace="team-d", change="created"),
+            replace(APPLIED, title="configmap/settings"),
+            FAILED,
+        ):
+            running.outcome(outcome)
+        answer = running.completed(replace(REPORT, dry_run=True), SCHEDULE, [TOKEN])
+
+    assert answer["table"] == [
+        "object                namespace  change",
+        "secret/aws-ecr-token  team-c     failed: immutable",
+        "secret/aws-ecr-token  team-d     created",
+        "configmap/settings    team-a     updated",
+        "secret/aws-ecr-token  team-a     unchanged",
+        "secret/aws-ecr-token  team-b     skipped: terminating",
+    ]
+    assert written.metrics() == []
+    assert "table" not in completed(REPORT)
+
+
+def test_a_table_that_no_answer_holds_says_how_much_it_leaves_out() -> None:
+    lines = table(("object", "change"), [("secret/a", "x" * 1000)] * 6000)
+    assert sum(len(line) + 4 for line in lines) <= 5 * 1024 * 1024 + 100
+    assert lines[-1] == f"and {6001 - (len(lines) - 1)} more, which the log has"

@@ -3,12 +3,12 @@
 import os
 from typing import Any
 
-from upsert import callers, config, fleet, wiring
+from upsert import callers, config, fleet, fleet_records, wiring
 from upsert.border import without_values
 from upsert.records import Records
 from upsert.refresh import refresh
 from upsert.request import ClustersFor, refresh_request
-from upsert.telemetry import Context, Detail, Telemetry
+from upsert.telemetry import Context, Telemetry
 
 
 def handler(event: dict[str, Any], context: Context) -> dict[str, Any] | list[str]:
@@ -23,14 +23,13 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any] | list[st
 @without_values
 def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[str, Any] | list[str]:
     known, records = config.load(os.environ), Records(telemetry)
-    telemetry.configure(level=known.log_level)
+    telemetry.configure(known.log_level)
     if callers.is_summary(event):
-        return records.fleet_completed(fleet.fleet_report(event, known))
+        return fleet_records.fleet_completed(telemetry, fleet.fleet_report(event, known))
     request = refresh_request(event, known)
     if isinstance(request, ClustersFor):
         return list(request.names)
-    detail = Detail(known.detail)
-    telemetry.configure(level=known.log_level, cluster=request.target.name, dry_run=request.dry_run, detail=detail)
+    telemetry.configure(known.log_level, request.target.name, dry_run=request.dry_run, detail=known.detail)
     surroundings = wiring.Surroundings.of(known, telemetry, context)
     with records.of_sources():
         report = refresh(request, wiring.refresh_parts(request, surroundings, records))
