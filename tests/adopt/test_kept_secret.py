@@ -12,7 +12,7 @@ from tests.support.secrets_standin import ARN, SecretsStandin
 from upsert.aws import Aws
 from upsert.core.sensitive import Sensitive
 from upsert.errors import SourceFailed
-from upsert.sources.kept import KeptSecret
+from upsert.sources.kept import KeptParameter, KeptSecret
 
 VALUE = '{"auths":{"quay.io":{"auth":"eDp5"}}}'
 NEEDED = ("GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
@@ -197,3 +197,46 @@ def test_the_secret_is_looked_for_in_the_region_of_its_arn() -> None:
         signed = {request.headers["Authorization"].split("/")[2] for request in standin.requests}
     assert signed == {"eu-central-1"}
     assert json.loads(VALUE) == json.loads(standin.value or "")
+
+
+def create(kept: KeptParameter) -> None:
+    """Create a parameter as an import does, which looks first."""
+    assert kept.fetch() is None
+    kept.put(Sensitive("one"), over="")
+
+
+class TestParameter:
+    """Where an import creates parameters, in the emulator with IAM enforced."""
+
+    @contextmanager
+    def kept(self, emulator: MiniStack, *actions: str) -> Iterator[tuple[KeptParameter, str]]:
+        name = f"/apps/{secrets.token_hex(4)}"
+        keys = emulator.user_with_policy([f"ssm:{action}" for action in actions or ("DescribeParameters",)])
+        with as_user(key=keys.id, secret=keys.secret) as aws, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("AWS_ENDPOINT_URL_SSM", emulator.url)
+            yield KeptParameter(name, aws), name
+
+    def test_one_is_created_once_and_never_written_over(self, emulator: MiniStack) -> None:
+        with self.kept(emulator, "GetParameters", "PutParameter") as (kept, name):
+            assert kept.fetch() is None
+            assert kept.put(Sensitive("one"), over="")
+            assert not kept.put(Sensitive("two"), over="")
+            found = kept.fetch()
+            assert found is not None
+            assert found.value.reveal() == "one"
+            assert not kept.put(Sensitive("two"), over=found.id)
+        parameter = emulator.client("ssm").get_parameter(Name=name, WithDecryption=True)["Parameter"]
+        assert (parameter["Type"], parameter["Value"]) == ("SecureString", "one")
+
+    @pytest.mark.parametrize(
+        ("allowed", "word", "missing"), [((), "read", "GetParameters"), (("GetParameters",), "create", "PutParameter")]
+    )
+    def test_a_missing_permission_is_named(
+        self, emulator: MiniStack, allowed: tuple[str, ...], word: str, missing: str
+    ) -> None:
+        with self.kept(emulator, *allowed) as (kept, _), pytest.raises(SourceFailed) as found:
+            create(kept)
+        assert str(found.value).startswith(
+            f"cannot {word} the parameter that the file of objects names here: AccessDeniedException; the function's "
+            f"role needs ssm:{missing} on it"
+        )

@@ -7,13 +7,14 @@ import pytest
 
 from tests.adopt.test_kept_secret import as_user
 from tests.adopt.test_trouble import Troubled
-from tests.support import adopter
+from tests.support import adopter, keyed
 from tests.support.adopter import ECR, config, entry, secret
 from tests.support.objects import ARN, pull_object
 from tests.support.secrets_standin import SecretsStandin
 from upsert import adopt_wiring, kinds
 from upsert.adopt_request import Action, AdoptRequest
 from upsert.aws import Aws
+from upsert.check import Sources
 from upsert.core import live
 from upsert.core.adoptions import Imported
 from upsert.core.answers import Answer
@@ -69,3 +70,49 @@ def test_of_two_imports_at_once_one_is_kept_and_the_other_says_that_it_lost(firs
         assert isinstance(run_import(loser, aws), Imported)
         assert all(host in str(standin.value) for host in HOSTS.values())
         assert ("gcr.io" in str(standin.value)) == bool(first), "what was kept before stays"
+
+
+def import_key(namespace: str, aws: Aws) -> Imported | ImportRefused:
+    """Import the one key of a namespace's Secret into the secret that both share."""
+    values = {namespace.upper(): f"the-value-of-{namespace}".encode()}
+    found = keyed.body("api-config", values)
+    found["metadata"] |= {"uid": namespace, "resourceVersion": "1"}
+    cluster = Troubled(lambda: Answer(200, value=live.parse(200, found)))
+    cluster.everywhere = True
+    request = AdoptRequest(Action.IMPORT, Target("test"), (keyed.keyed_object("api-config", values),), (namespace,))
+    parts = ImportParts(
+        Sources(keyed.read_from(values), kinds.build, adopter.compare),
+        resource=lambda one: kinds.of(one).resource,
+        own_fields=lambda one: kinds.of(one).own_fields,
+        kept=lambda store: adopt_wiring.kept(store, aws),
+        connect=lambda: (cluster, cluster),
+        record=lambda _: None,
+        conceal=lambda _: None,
+    )
+    try:
+        (result,) = import_object(request, parts).results
+    except ImportRefused as refused:
+        return refused
+    assert isinstance(result, Imported)
+    return result
+
+
+@pytest.mark.parametrize("first", [None, '{"OF_OTHERS": 1.50}'])
+def test_so_it_is_of_two_that_put_members_into_one_secret(first: str | None) -> None:
+    with SecretsStandin() as standin, as_user(standin.url) as aws, ThreadPoolExecutor(2) as pool:
+        standin.kept[keyed.KEPT] = first
+        both_have_read = Barrier(2)
+        standin.before = lambda operation: both_have_read.wait(10) if operation == "PutSecretValue" else None
+        results = dict(zip(HOSTS, pool.map(lambda namespace: import_key(namespace, aws), HOSTS), strict=True))
+        (winner,) = [name for name, result in results.items() if isinstance(result, Imported)]
+        (loser,) = HOSTS.keys() - {winner}
+        assert str(results[loser]) == (
+            f"{loser}: the secret of {loser.upper()} was changed by someone else meanwhile; nothing was imported. "
+            "Import again"
+        )
+        assert loser.upper() not in str(standin.kept[keyed.KEPT])
+        standin.before = lambda _: None
+        assert isinstance(import_key(loser, aws), Imported)
+        kept = str(standin.kept[keyed.KEPT])
+        assert kept.startswith(str(first or "{").removesuffix("}"))
+        assert all(f'"{name.upper()}":"the-value-of-{name}"' in kept for name in HOSTS)
