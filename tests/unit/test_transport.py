@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from tests.support import standin
 from tests.support.certificates import make_serving_certificate
-from tests.support.standin import Reply, Request, Standin
+from tests.support.standin import Request, Standin
 from upsert.errors import ClusterNotTrusted
-from upsert.kube.transport import Connections
+from upsert.kube.transport import Connections, Reply
 
 ENDPOINT = "https://cluster.example:8443"
 CA_PEM = make_serving_certificate().ca_pem
@@ -17,7 +18,7 @@ CA_PEM = make_serving_certificate().ca_pem
 @pytest.fixture
 def proxy() -> Iterator[Standin]:
     """A proxy that lets nothing through."""
-    with Standin(lambda _: Reply(403)) as proxy:
+    with Standin(lambda _: standin.Reply(403)) as proxy:
         yield proxy
 
 
@@ -89,3 +90,7 @@ def test_a_proxy_that_asks_who_we_are_is_told(
 def test_what_is_no_certificate_is_not_trusted(ca_pem: str) -> None:
     with pytest.raises(ClusterNotTrusted, match="no certificate"):
         Connections(ENDPOINT, ca_pem)
+
+
+def test_a_reply_shows_nothing_of_its_body() -> None:
+    assert "hunter2" not in repr(Reply(200, {}, b"hunter2"))

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from upsert.aws import Aws
 from upsert.core.objects import Target
@@ -22,8 +22,7 @@ _STATUS = re.compile("[A-Z_]{1,40}")
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnrecognizedClientException")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAccess:
+class ClusterAccess(NamedTuple):
     """The HTTPS endpoint of an API server and the CA (PEM) that signs its certificate."""
 
     endpoint: str

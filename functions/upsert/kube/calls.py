@@ -1,8 +1,8 @@
 """One request, whatever it is for. Every PATCH is built here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from upsert.core import parsing
@@ -21,8 +21,7 @@ JSON = "application/json"
 _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
-@dataclass(frozen=True, slots=True)
-class Call[T]:
+class Call[T](NamedTuple):
     """One request, and what makes its answer out of a body.
 
     `is_conditional` says that it names the version that it is for: then a conflict is an answer, not a reason to try

@@ -6,8 +6,8 @@ libcurl speaks HTTP and TLS: https://curl.se/libcurl/c/curl_easy_setopt.html nam
 import ssl
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import BytesIO
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -21,8 +21,7 @@ _CONNECT_TIMEOUT_SECONDS = 5.0
 _UNTRUSTED = (pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_ISSUER_ERROR)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What came back: the HTTP status, headers with names such as ``Retry-After``, and the body.
 
     If nothing did that can be read, `trouble` says why: ``timeout``, ``connection``, ``untrusted`` or ``too-long``.
@@ -32,6 +31,10 @@ class Reply:
     headers: Mapping[str, str]
     body: bytes
     trouble: str = ""
+
+    def __repr__(self) -> str:
+        # A body can echo what was sent.
+        return f"Reply({self.status})"
 
 
 class Connections:
