@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import assets
+from tests.support.template import ROOT
 from upsert.core import differences
 from upsert.core.causes import CAUSES
 
@@ -337,6 +338,11 @@ TOGETHER: list[tuple[bytes, bytes, tuple[str, ...]]] = [
 
 def test_each_cause_has_a_table() -> None:
     assert set(TABLES) == {cause.name for cause in CAUSES}
+
+
+def test_the_document_says_where_each_cause_comes_from() -> None:
+    text = (ROOT / "docs" / "adopting.md").read_text()
+    assert [cause.name for cause in CAUSES if f"`{cause.name}`" not in text] == []
 
 
 @pytest.mark.parametrize(
