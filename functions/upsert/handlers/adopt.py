@@ -39,4 +39,4 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
     records.completed(report)
     if error := report.error():
         raise error
-    return adopt_answer(report)
+    return adopt_answer(report, as_markdown=request.as_markdown)
