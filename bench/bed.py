@@ -4,23 +4,25 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import urllib3
 
-from bench.standins import ACCOUNT, CLUSTER, REGION, EksStandin
-from tests.support.audit import AuditLog
+from bench.standins import ACCOUNT, ADOPTERS, CLUSTER, REFRESHERS, REGION, EksStandin
 from tests.support.controlplane import ControlPlane
-from tests.support.ecr_standin import EcrStandin
+from tests.support.ecr_standin import EcrStandin, token
+from tests.support.objects import compiled, roles
 from tests.support.processes import Workspace
 
 REPOSITORY = Path(__file__).parents[1]
 SECRET = "aws-ecr-token"
+SCHEDULED = json.loads((REPOSITORY / "events" / "scheduled.json").read_text())
 _CREATORS = 16
 
 
@@ -39,19 +41,22 @@ class Invocation:
 class Bed:
     """Everything that the measurements share, while the `with` block lasts."""
 
-    def __init__(self, artifact: Sequence[Path]) -> None:
-        """`artifact` is the import path of the function: its folder and its layer's."""
-        self._artifact = [str(path) for path in artifact]
+    def __init__(self, refresher: Sequence[Path], adopter: Sequence[Path]) -> None:
+        """Each is the import path of a function: its folder and its layer's."""
+        self._import_paths = {
+            "refresh": [str(path) for path in refresher],
+            "adopt": [str(path) for path in adopter],
+        }
+        self._task_root = self._import_paths["refresh"][0]
         self._namespaces: list[str] = []
 
     def __enter__(self) -> Self:
         with ExitStack() as cleanup:
             self.eks = cleanup.enter_context(EksStandin())
-            self._ecr = cleanup.enter_context(EcrStandin())
+            self.ecr = cleanup.enter_context(EcrStandin())
             self.folder = cleanup.enter_context(Workspace(prefix="bench-")).folder
             self.control_plane = cleanup.enter_context(ControlPlane(authentication_webhook=f"{self.eks.url}/review"))
             self.eks.endpoint, self.eks.ca_pem = self.control_plane.endpoint, self.control_plane.ca_pem
-            self.audit = AuditLog(self.control_plane.audit_log)
             self._namespaces = [
                 item["metadata"]["name"] for item in self.control_plane.request("GET", "/api/v1/namespaces")["items"]
             ]
@@ -77,31 +82,62 @@ class Bed:
         """Return connections to the API server, as many as are ever used at once."""
         return urllib3.PoolManager(maxsize=64, ssl_context=self.control_plane.tls_context(), retries=False)
 
-    def invoke(self, *, concurrency: int = 16, endpoint: str | None = None) -> Invocation:
-        """Invoke the handler, as built, in a process of its own, its log going to a file."""
+    @property
+    def layer(self) -> str:
+        """The folder of the packages that the functions import."""
+        return self._import_paths["refresh"][-1]
+
+    def keep(self, *entries: Mapping[str, Any]) -> None:
+        """Have the functions keep these objects of the file from now on, and may do so."""
+        (self.folder / "objects.json").write_text(compiled(*entries))
+        self._task_root = str(self.folder)
+        for is_adopter in (False, True):
+            self.control_plane.apply_roles(roles(*entries, is_adopter=is_adopter))
+
+    @contextmanager
+    def slow_source(self, seconds: float) -> Iterator[None]:
+        """Let the source take its time while the block lasts."""
+
+        def later(region: str) -> Any:
+            time.sleep(seconds)
+            return token(region)
+
+        with self.ecr.answering(later):
+            yield
+
+    def invoke(
+        self,
+        event: object = None,
+        *,
+        function: str = "refresh",
+        concurrency: int = 16,
+        endpoint: str | None = None,
+    ) -> Invocation:
+        """Invoke a handler, as built, in a process of its own, as scheduled unless there is an event."""
         self.eks.endpoint = endpoint or self.control_plane.endpoint
-        result, log = self.folder / "invocation.json", self.folder / "function.log"
+        self.eks.group = {"refresh": REFRESHERS, "adopt": ADOPTERS}[function]
+        result = self.folder / "invocation.json"
         program = [
-            sys.executable,
-            "-I",
-            "-S",
-            "-B",
-            str(REPOSITORY / "bench" / "invoke.py"),
-            str(result),
-            str(concurrency),
-        ]
-        with log.open("wb") as output:
+            sys.executable, "-I", "-S", "-B", str(REPOSITORY / "bench" / "invoke.py"),
+            str(result), str(concurrency), function, json.dumps(SCHEDULED if event is None else event),
+            *self._import_paths[function],
+        ]  # fmt: skip
+        with self._log.open("wb") as output:
             done = subprocess.run(
-                [*program, *self._artifact],
-                stdout=output,
-                stderr=subprocess.PIPE,
-                text=True,
-                env=self.environment(),
-                check=False,
+                program, stdout=output, stderr=subprocess.PIPE, text=True, env=self.environment(), check=False
             )
         if done.returncode != 0:
-            raise RuntimeError(f"the handler failed: {done.stderr[-2000:]}\n{log.read_text()[-2000:]}")
+            raise RuntimeError(f"the handler failed: {done.stderr[-2000:]}\n{self._log.read_text()[-2000:]}")
         return Invocation(**json.loads(result.read_text()))
+
+    def records(self, event: str) -> list[dict[str, Any]]:
+        """Return the records of one event in the log of the last invocation."""
+        found = (json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{"))
+        return [record for record in found if record.get("message") == event]
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "function.log"
 
     def environment(self) -> dict[str, str]:
         """Return the whole environment of the function."""
@@ -111,13 +147,13 @@ class Bed:
             "AWS_DEFAULT_REGION": REGION,
             "AWS_ACCESS_KEY_ID": self.eks.access_key,
             "AWS_SECRET_ACCESS_KEY": "not-a-secret",
-            "AWS_ENDPOINT_URL_ECR": self._ecr.url,
+            "AWS_ENDPOINT_URL_ECR": self.ecr.url,
             "AWS_ENDPOINT_URL_EKS": self.eks.url,
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "NO_PROXY": "127.0.0.1",
-            "LAMBDA_TASK_ROOT": self._artifact[0],
+            "LAMBDA_TASK_ROOT": self._task_root,
             "CLUSTER_NAME": CLUSTER,
             "ACCOUNT_ID": ACCOUNT,
         }

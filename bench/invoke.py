@@ -1,11 +1,12 @@
-"""Invokes the handler once in this process, as Lambda does, and writes what it cost to a file.
+"""Invokes a handler once in this process, as Lambda does, and writes what it cost to a file.
 
-    python -I -S -B bench/invoke.py RESULT WORKERS PATH...
+    python -I -S -B bench/invoke.py RESULT WORKERS FUNCTION EVENT PATH...
 
-WORKERS is how many requests may be young at once. The PATHs are the import path: the function's folder and the layer's,
-as they ship. Standard output is the log.
+WORKERS is how many requests may be young at once, FUNCTION refresh or adopt, EVENT JSON. The PATHs are the import path:
+the function's folder and the layer's, as they ship. Standard output is the log.
 """
 
+import importlib
 import json
 import resource
 import sys
@@ -19,17 +20,17 @@ del sys.path[0]
 
 
 def main() -> None:
-    result, workers, *paths = sys.argv[1:]
+    result, workers, function, event, *paths = sys.argv[1:]
     sys.path[:0] = paths
     started, cpu_started = time.monotonic(), time.process_time()
-    from upsert.handlers.refresh import handler  # noqa: PLC0415 - the import is part of what is measured
+    handler = importlib.import_module(f"upsert.handlers.{function}").handler  # the import is part of what is measured
     from upsert.kube.api import Api  # noqa: PLC0415
 
     imported, cpu_imported = time.monotonic(), time.process_time()
     # The function has a constant for it; the curve over it is what that was chosen by.
     defaults = Api.__init__.__kwdefaults__ or {}
     defaults["concurrency"] = int(workers)
-    answer = handler({}, Context())
+    answer = handler(json.loads(event), Context())
     ended, cpu_ended = time.monotonic(), time.process_time()
     measured = {
         "import_seconds": imported - started,

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support import assets
 
-_PACKAGES = ("aws-lambda-powertools", "boto3", "kubernetes", "tenacity", "urllib3")
+_PACKAGES = ("aws-lambda-powertools", "boto3", "botocore", "pycurl", "urllib3")
 
 
 def description(wrk_version: str) -> dict[str, Any]:

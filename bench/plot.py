@@ -20,11 +20,13 @@ def draw(results: dict[str, Any], path: Path) -> None:
     values = {figure["name"]: figure["value"] for figure in results["figures"]}
     mpl.rcParams.update({"svg.hashsalt": "bench", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False})
     mpl.rcParams["axes.spines.right"] = False
-    figure, axes = plt.subplots(2, 2, figsize=(10, 6.4), layout="constrained")
+    figure, axes = plt.subplots(3, 2, figsize=(10, 9.2), layout="constrained")
     _rates(axes[0][0], values)
     _workers(axes[0][1], values)
     _growth(axes[1][0], values)
     _cold_starts(axes[1][1], values)
+    _own_time(axes[2][0], values)
+    _trouble(axes[2][1], values)
     machine = results["machine"]
     figure.supxlabel(
         f"{machine['cores']} cores of {machine['processor']}, shared by the API server ({machine['api_server']}), "
@@ -85,6 +87,22 @@ def _cold_starts(axes: Any, values: dict[str, float]) -> None:
     }
     _bars(axes, bars, [_OTHERS, _OURS, _BEST], "{:.0f} ms")
     axes.set_title("Cold start to the first log line")
+
+
+def _own_time(axes: Any, values: dict[str, float]) -> None:
+    bars = {"this function": values["own_time"], "bare urllib3": values["own_time_bare_urllib3"]}
+    _bars(axes, bars, [_OURS, _BEST], "{:.2f} ms")
+    axes.set_title("Own processor time for a PATCH")
+
+
+def _trouble(axes: Any, values: dict[str, float]) -> None:
+    bars = {
+        "last healthy namespace, no webhook": values["dead_webhook_last_healthy_without"],
+        "the same, 100 of 500 behind a dead webhook": values["dead_webhook_last_healthy"],
+        "whole run, with what hangs": values["dead_webhook_run"] / 10,
+    }
+    _bars(axes, bars, [_BEST, _OURS, _OTHERS], "{:.2f}")
+    axes.set_title("A dead webhook, in times its timeout of 10 s")
 
 
 def _bars(axes: Any, bars: dict[str, float], colors: list[str], form: str) -> None:

@@ -10,7 +10,7 @@ from tests.support.standin import Reply, Request, Standin
 
 CLUSTER = "bench"
 USER = "function"
-GROUP = "eks-upsert"
+REFRESHERS, ADOPTERS = "eks-upsert", "eks-upsert-adopter"
 REGION = "eu-central-1"
 ACCOUNT = "123456789012"
 
@@ -27,6 +27,7 @@ class EksStandin(Standin):
         super().__init__(self._answer)
         self.access_key = f"AKIA{secrets.token_hex(8).upper()}"
         self.endpoint = ""
+        self.group = REFRESHERS
         self.ca_pem = ""
 
     def described(self) -> dict[str, Any]:
@@ -37,7 +38,7 @@ class EksStandin(Standin):
     def reviewed(self, review: dict[str, Any]) -> dict[str, Any]:
         status: dict[str, Any] = {"authenticated": self._signed_by(review["spec"]["token"]) == self.access_key}
         if status["authenticated"]:
-            status["user"] = {"username": USER, "uid": USER, "groups": [GROUP]}
+            status["user"] = {"username": USER, "uid": USER, "groups": [self.group]}
         return {"apiVersion": review["apiVersion"], "kind": "TokenReview", "status": status}
 
     def _answer(self, request: Request) -> Reply:

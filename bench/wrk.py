@@ -95,20 +95,27 @@ def _unpack(folder: Path) -> None:
     partial.rename(folder)
 
 
+QUERY = f"fieldManager={FIELD_MANAGER}&force=false"
+
+
+def headers(token: str) -> dict[str, str]:
+    """Return the headers that the function sends with a PATCH."""
+    return {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json",
+        "Content-Type": "application/apply-patch+yaml",
+        "User-Agent": FIELD_MANAGER,
+    }
+
+
 def write_work(path: Path, namespaces: Sequence[str], *, secret: str, token: str) -> None:
     """Write what wrk is to send: for each of some passes a manifest with a new login, rendered as the function does."""
-    bodies = [_document(secret, password) for password in _passwords_of_one_length()]
     work: Mapping[str, object] = {
         "namespaces": list(namespaces),
         "secret": secret,
-        "query": f"fieldManager={FIELD_MANAGER}&force=false",
-        "headers": {
-            "Authorization": f"Bearer {token}",
-            "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json",
-            "Content-Type": "application/apply-patch+yaml",
-            "User-Agent": FIELD_MANAGER,
-        },
-        "bodies": bodies,
+        "query": QUERY,
+        "headers": headers(token),
+        "bodies": [rendered(secret, password) for password in _passwords_of_one_length()],
     }
     path.write_text(f"return {_lua(work)}\n")
 
@@ -118,7 +125,8 @@ def _passwords_of_one_length() -> list[str]:
     return [password[: len(shortest)] for password in passwords]
 
 
-def _document(secret: str, password: str) -> str:
+def rendered(secret: str, password: str) -> str:
+    """Return the manifest with a login, as the function renders it."""
     expires_at = datetime.now(UTC) + timedelta(hours=12)
     material = login(private_host(ACCOUNT, REGION), password=password, expires_at=expires_at)
     return document(material, pull_object(name=secret)).reveal().decode()
