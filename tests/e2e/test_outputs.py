@@ -22,7 +22,8 @@ LOOKS = {
     "FunctionName": "aws lambda get-function-configuration --function-name {} --query FunctionName",
     "AdoptFunctionName": "aws lambda get-function-configuration --function-name {} --query FunctionName",
     "LogGroup": "aws logs describe-log-groups --log-group-name-prefix {} --query logGroups[0].logGroupName",
-    "FailedRuns": "aws sqs receive-message --queue-url {} --query Messages",
+    # For this service the CLI takes no endpoint from the environment.
+    "FailedRuns": "aws sqs receive-message --queue-url {} --query Messages --endpoint-url $AWS_ENDPOINT_URL",
     "FleetArn": "aws stepfunctions describe-state-machine --state-machine-arn {} --query stateMachineArn",
 }
 NOT_ON_THE_EMULATOR = {"AlarmTopic", "Dashboard"}

@@ -547,3 +547,26 @@ def test_no_output_is_a_command_that_works_in_the_repository_alone(file: str) ->
 
 def test_the_emergency_event_asks_for_everything() -> None:
     assert json.loads((ROOT / "events" / "emergency.json").read_text()) == {}
+
+
+ORGANISATIONS = (ROOT / "docs" / "organisations.md").read_text()
+
+
+def test_the_page_for_organisations_names_parameters_and_files_that_are_there() -> None:
+    named = set(re.findall(r"`([A-Z][A-Za-z]+)`", ORGANISATIONS))
+    assert named <= set(PARAMETERS)
+    assert {"PermissionsBoundary", "RolePath", "KmsKeyArn", "OrganizationId"} <= named
+    for file in re.findall(r"`([\w./-]+\.(?:yaml|md))`", ORGANISATIONS):
+        assert (ROOT / file).is_file(), file
+
+
+def test_the_policy_of_a_key_lets_in_who_encrypts_with_it_for_the_stack() -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", ORGANISATIONS, re.DOTALL)
+    logs, others = json.loads(block)
+    assert logs["Principal"] == {"Service": "logs.eu-central-1.amazonaws.com"}
+    (pattern,) = logs["Condition"]["ArnLike"].values()
+    groups = Stack(ClusterName="demo", CreateAdopter="true").of_type("AWS::Logs::LogGroup").values()
+    prefix = "arn:aws:logs:eu-central-1:123456789012:log-group:"
+    assert all(f"{prefix}{group['LogGroupName']}".startswith(pattern.removesuffix("*")) for group in groups)
+    assert others["Principal"] == {"Service": ["cloudwatch.amazonaws.com", "events.amazonaws.com"]}
+    assert {"kms:Decrypt", "kms:GenerateDataKey*"} == set(others["Action"])
