@@ -1,4 +1,4 @@
-"""External Secrets Operator beside us: its objects are named by a check that may see them, and handed over both ways."""
+"""External Secrets Operator beside us: a check names its objects, and Secrets are handed over both ways."""
 
 import json
 import time
