@@ -156,7 +156,7 @@ def test_kubectl_s_copy_of_a_config_map_is_read_as_what_it_is(control_plane: Con
 def test_a_quota_is_compared_field_by_field(control_plane: ControlPlane, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/resourcequotas"
     create(control_plane, path, QUOTA | {"spec": {"hard": {"pods": "10", "limits.cpu": "2", "secrets": "5"}}})
-    rest = {"spec": {"hard": {"pods": "10", "limits.cpu": "2000m", "configmaps": "7"}}}
+    rest = {"spec": {"hard": {"pods": "20", "limits.cpu": "2000m", "configmaps": "7"}}}
     ref = Ref("manifest")
     one = Object("baseline", "", (Part("manifest", ref),), kind="ResourceQuota")
     material = Material({"value": Sensitive(json.dumps(rest).encode())})
@@ -165,9 +165,9 @@ def test_a_quota_is_compared_field_by_field(control_plane: ControlPlane, namespa
     )
     assert run.lines == [
         f"{namespace}/baseline/spec.hard.configmaps: ONLY IN NEW",
-        f"{namespace}/baseline/spec.hard.pods: MATCH",
+        f"{namespace}/baseline/spec.hard.pods: MISMATCH (4 vs 4 bytes)",
         f"{namespace}/baseline/spec.hard.secrets: ONLY IN LIVE",
         f'{namespace}/baseline/spec.hard["limits.cpu"]: MATCH',
         f"{namespace}/baseline: note: content is managed by kubectl-create; {REFUSES}",
-        f"{namespace}/baseline: adoptable",
+        f"{namespace}/baseline: not adoptable: differs: spec.hard.pods",
     ]

@@ -182,6 +182,14 @@ def test_a_check_writes_one_record_per_verdict_and_one_for_the_namespace(
     }
 
 
+def test_a_check_answers_with_a_report_if_it_is_asked_for_one(aws: Migration, team: Team) -> None:
+    team("team-a", secret({HOST: entry("AWS\n", OLD)}))
+    found = answer(aws.adopt(event("check") | {"report": "markdown"}))
+    assert found["report"].startswith("### Adopter: check\n\n1 not adoptable.\n")
+    assert "MISMATCH \\(4 vs 3 bytes; trailing newline\\) | team-a |" in found["report"]
+    assert "report" not in answer(aws.adopt(event("check")))
+
+
 def test_an_adoption_is_recorded_with_what_the_server_said(aws: Migration, plane: ControlPlane, team: Team) -> None:
     live = plane.create_secret(team("team-a"), secret(), "kubectl-create")
     (adopted,) = aws.adopt(event("adopt")).named("adopt.adopted")

@@ -137,7 +137,7 @@ def _as_kept(value: Any, shape: Shape) -> Any:
         case Leaf.QUANTITY if found := QUANTITY.fullmatch(str(value)):
             number, suffix, exponent = found.groups()
             factor = _SUFFIXES[suffix] if suffix else Decimal(10) ** int(exponent or 0)
-            return str((Decimal(number) * factor).normalize())
+            return format((Decimal(number) * factor).normalize(), "f")
         case _:
             return value
 
