@@ -239,10 +239,13 @@ def _config_map(name: str, chance: random.Random) -> Case:
                 files[path] = value(chance)
                 data[key] = {"file": path}
                 arguments.append(f"--from-file={key}={path}")
-    if chance.random() < 0.02:
-        files["large"], stricter = chance.choice((b"x", b"\xff")) * (1024 * 1024 + 1), "1048576"
-        data["large"] = {"file": "large"}
-        arguments.append("--from-file=large=large")
+    if chance.random() < 0.05:
+        # Each of the two is small enough, both together are not.
+        half, stricter = chance.choice((b"x", b"\xff")) * (512 * 1024 + 1), "bytes; expected at most 1048576"
+        for name_of_half in ("half", "other-half"):
+            files[name_of_half] = half
+            data[name_of_half] = {"file": name_of_half}
+            arguments.append(f"--from-file={name_of_half}={name_of_half}")
     entry = _entry(kind="ConfigMap", data=data)
     return Case(name, entry, arguments, {**files, **kept.files}, kept.secrets, stricter)
 
