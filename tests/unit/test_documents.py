@@ -11,6 +11,7 @@ import pytest
 from compiler.compiled import compile_objects
 from tests.support.objects import config, pull_object
 from tests.support.template import MEMBER, ROOT, load
+from upsert.adopt_request import adopt_request
 from upsert.core.objects import Object, Target
 from upsert.request import refresh_request
 
@@ -79,21 +80,23 @@ def test_every_file_of_objects_compiles(document: Path) -> None:
 EVENTS = [
     (named(document), json.loads(text))
     for document in DOCUMENTS
-    for text in re.findall(r"--(?:event|payload|input) '(\{.*?\})'", document.read_text())
+    for text in re.findall(r"(?:--(?:event|payload|input)|echo) '(\{.*?\})'", document.read_text())
 ]
 
 
-def known_objects() -> tuple[Object, ...]:
-    return (pull_object(), pull_object(name="partner-registry"))
+def known_objects(event: Any) -> tuple[Object, ...]:
+    is_given_back = isinstance(event, dict) and event.get("action") == "release"
+    names = ("partner-registry", "api-config")
+    return (pull_object(), *(pull_object(name=name, is_written=not is_given_back) for name in names))
 
 
 @pytest.mark.parametrize(("document", "event"), EVENTS)
 def test_every_event_is_one_that_the_functions_take(document: str, event: dict[str, Any]) -> None:
     targets = (Target("test"), Target("team-blue"))
     is_of_a_fleet = document == "docs/fleets.md"
-    known = config(*known_objects(), targets=targets if is_of_a_fleet else targets[:1], is_fleet=is_of_a_fleet)
+    known = config(*known_objects(event), targets=targets if is_of_a_fleet else targets[:1], is_fleet=is_of_a_fleet)
     if event.get("action") == "import":
-        adopt_request({**event, "objects": ["aws-ecr-token"]}, known)
+        adopt_request({"objects": ["aws-ecr-token"], **event}, known)
     elif "action" in event:
         adopt_request(event, known)
     elif is_of_a_fleet:

@@ -24,8 +24,8 @@ class Held:
     """An object as it stands, with who claims what of it.
 
     `entries` are its managedFields, as JSON; `content` is all of the object that is not about its versions, its status
-    or us. `others` are the other field managers, `is_claimed` says whether we claim anything. `expires` is whether our
-    annotation stands on it.
+    or us. `others` are the other field managers that claim any of its content, `is_claimed` says whether we claim
+    anything. `expires` is whether our annotation stands on it.
     """
 
     uid: str
@@ -78,7 +78,9 @@ def parse_of(namespace: str, name: str, _status: int, document: Mapping[str, Any
             resource_version=metadata["resourceVersion"],
             entries=Sensitive(json.dumps(entries)),
             content=Sensitive(json.dumps(_content(document, metadata, annotations), sort_keys=True)),
-            others=tuple(sorted({printable(entry["manager"]) for entry in entries} - {FIELD_MANAGER})),
+            others=tuple(
+                sorted({printable(entry["manager"]) for entry in entries if _has_content(entry)} - {FIELD_MANAGER})
+            ),
             is_claimed=any(entry["manager"] == FIELD_MANAGER and entry["fieldsV1"] != _NOTHING for entry in entries),
             expires=EXPIRES_AT in annotations,
             is_being_deleted=bool(metadata.get("deletionTimestamp")),
@@ -109,6 +111,12 @@ def _entry(manager: str, operation: str, api_version: str, fields: Mapping[str, 
 
 def _is_our_apply(entry: Mapping[str, Any]) -> bool:
     return (entry["manager"], entry.get("operation")) == (FIELD_MANAGER, "Apply")
+
+
+def _has_content(entry: Mapping[str, Any]) -> bool:
+    """Return whether an entry claims more than metadata, status, and places whose fields were all taken over."""
+    fields = {name: inner for name, inner in entry["fieldsV1"].items() if name not in ("f:metadata", "f:status")}
+    return any(name != "." for inner in fields.values() for name in inner)
 
 
 def _name(entry: Mapping[str, Any]) -> tuple[str, str, str]:
