@@ -177,7 +177,8 @@ def test_the_layer_holds_a_licence_and_metadata_of_every_package(artifact: Artif
     assert len(packages) == (LAYER / "requirements.txt").read_text().count("==")
     for package in packages:
         assert (package / "METADATA").is_file(), package.name
-        assert any("licen" in path.name.lower() for path in package.rglob("*") if path.is_file()), package.name
+        of_it = [str(path.relative_to(package)).lower() for path in package.rglob("*") if path.is_file()]
+        assert any("licen" in path for path in of_it), package.name
 
 
 @pytest.mark.parametrize("part", ["function", "layer"])
