@@ -66,7 +66,7 @@ def test_any_other_error_becomes_one_that_says_where_it_was_and_nothing_else() -
 def test_the_place_of_a_bug_is_the_last_line_of_this_package_that_it_came_through() -> None:
     error = raised(inside_the_package)
 
-    assert str(error).startswith("NoMember at upsert.core.members:")
+    assert str(error).startswith("NotUsable at upsert.core.members:")
 
 
 def test_an_error_that_was_never_raised_has_no_place() -> None:
