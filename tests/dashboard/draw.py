@@ -32,7 +32,7 @@ def main(file: str) -> None:
     for widget in widgets:
         _panel(figure, widget, rows)
     figure.text(0.008, 0.35 / rows, _CAPTION, color=_QUIET, fontsize=8, va="center")
-    figure.savefig(file, dpi=100)
+    figure.savefig(file, dpi=86)
 
 
 def _panel(figure: Any, widget: dict[str, Any], rows: int) -> None:
@@ -57,7 +57,7 @@ def _alarms(box: Any, states: list[tuple[str, str]], top: float) -> None:
     for index, (name, state) in enumerate(states):
         x = 0.008 + index * 0.985 / len(states)
         box.scatter([x + 0.008], [top * 0.55], s=42, color=_STATES[state], marker="s")
-        box.text(x + 0.018, top * 0.55, name.removeprefix("eks-upsert-"), va="center")
+        box.text(x + 0.015, top * 0.55, name.removeprefix("eks-upsert-"), va="center", fontsize=7)
 
 
 def _table(box: Any, widget: dict[str, Any], top: float) -> None:
@@ -97,7 +97,7 @@ def _plot(axes: Any, series: list[dict[str, Any]]) -> None:
     axes.grid(color=_LINE, linewidth=0.5)
     axes.tick_params(labelsize=7, length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.legend(loc="upper right", fontsize=7, frameon=False, ncols=3, bbox_to_anchor=(1.0, 1.2), borderaxespad=0)
+    axes.legend(loc="upper right", fontsize=7, frameon=False, ncols=5, bbox_to_anchor=(1.0, 1.2), borderaxespad=0)
 
 
 if __name__ == "__main__":
