@@ -13,7 +13,7 @@ from tests.support.rie import Artifact, Runtime
 
 _ROUNDS = 9
 _BOTO3_ALONE = Path(__file__).with_name("boto3_alone")
-# boto3 and what it imports; it is not in the function's layer.
+# boto3 and what it imports.
 _BOTO3 = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six.py", "urllib3")
 
 # Refused by the settings, so the handler's first log line is also its last.

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
+import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
-from botocore.session import Session
 
 from upsert import variables
 from upsert.core.aws_errors import as_error
@@ -41,31 +41,31 @@ class Aws:
         """
         return _call(self._client(service, region, role_arn), operation, parameters)
 
-    def session(self, *, region: str = "", role_arn: str = "") -> Session:
+    def session(self, *, region: str = "", role_arn: str = "") -> boto3.Session:
         """Return a session in that region, as that role. Raises `AwsError`."""
         with self._lock:
             return self._session(region, role_arn)
 
-    def _session(self, region: str, role_arn: str) -> Session:
+    def _session(self, region: str, role_arn: str) -> boto3.Session:
         if (region, role_arn) not in self._sessions:
             self._sessions[region, role_arn] = (
-                self._assume(role_arn, region) if role_arn else _set_up(lambda: _session_in(region))
+                self._assume(role_arn, region) if role_arn else _set_up(lambda: boto3.Session(region_name=region))
             )
         return self._sessions[region, role_arn]
 
     def _client(self, service: str, region: str, role_arn: str) -> Any:
-        # Under a lock, since making clients is not safe between threads, as boto3 says of the same sessions:
+        # Under a lock, since making clients is not safe between threads:
         # https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
         with self._lock:
             if (service, region, role_arn) not in self._clients:
                 session: Any = self._session(region, role_arn)
-                client = _set_up(lambda: session.create_client(service, config=_CONFIG))
+                client = _set_up(lambda: session.client(service, config=_CONFIG))
                 self._clients[service, region, role_arn] = client
             return self._clients[service, region, role_arn]
 
-    def _assume(self, role_arn: str, region: str) -> Session:
+    def _assume(self, role_arn: str, region: str) -> boto3.Session:
         own = self._sessions["", ""]
-        sts = _set_up(lambda: own.create_client("sts", config=_CONFIG))
+        sts = _set_up(lambda: own.client("sts", config=_CONFIG))
         try:
             answer = _call(sts, "assume_role", {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME})
         except AwsError as error:
@@ -74,19 +74,11 @@ class Aws:
         key, secret, token = (given.get(name) for name in _CREDENTIALS)
         if not all(isinstance(one, str) and one for one in (key, secret, token)):
             raise AwsError("an answer without credentials", while_assuming=True)
-        session = _session_in(region or self.region)
-        session.set_credentials(key, secret, token)
-        return session
+        return boto3.Session(key, secret, token, region_name=region or self.region)
 
 
-def _session_in(region: str) -> Session:
-    session = Session()
-    session.set_config_variable("region", region)
-    return session
-
-
-def _own_session(region: str) -> Session:
-    session = _session_in(region)
+def _own_session(region: str) -> boto3.Session:
+    session = boto3.Session(region_name=region)
     credentials = session.get_credentials()
     # Asked for now: what keeps them from coming is no answer to any of the calls.
     if credentials is None or credentials.get_frozen_credentials() is None:

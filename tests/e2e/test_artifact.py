@@ -75,9 +75,7 @@ def test_every_aws_client_and_operation_that_the_functions_use_exists_in_the_lay
         (service, operation)
         for path in adopter.function.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"call", "create_client"}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"call", "client"}
         for service in texts(node.args[:1])
         for operation in (texts(node.args[1:2]) if node.func.attr == "call" else {"meta"})
     }
@@ -85,9 +83,8 @@ def test_every_aws_client_and_operation_that_the_functions_use_exists_in_the_lay
     assert ("eks", "describe_cluster") in used
     run_inside(
         adopter,
-        f"from botocore.session import Session; session = Session(); session.set_credentials('key', 'secret')\n"
-        f"session.set_config_variable('region', 'eu-central-1')\n"
-        f"for service, operation in {sorted(used)}: getattr(session.create_client(service), operation)",
+        f"import boto3; session = boto3.Session('key', 'secret', region_name='eu-central-1')\n"
+        f"for service, operation in {sorted(used)}: getattr(session.client(service), operation)",
     )
 
 

@@ -15,13 +15,13 @@ from tests.support.certificates import make_serving_certificate
 from tests.support.objects import ARN
 from tests.support.standin import Reply, Standin
 from upsert import sources
-from upsert.adopt_wiring import KeptSecret
 from upsert.aws import Aws
 from upsert.core.objects import Material, Ref, Target
 from upsert.core.sensitive import Sensitive
 from upsert.errors import ClusterAccessDenied, ClusterError, SourceFailed, UpsertError
 from upsert.kube.access import describe
 from upsert.kube.transport import Connections
+from upsert.sources.kept import KeptSecret
 
 SERVICES = ("ECR", "ECR_PUBLIC", "EKS", "SECRETS_MANAGER", "SSM", "STS")
 SAID = "correct-horse-battery-staple"

@@ -4,10 +4,11 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import boto3
+import botocore.session
 import pytest
 from botocore.config import Config
 from botocore.loaders import create_loader
-from botocore.session import Session
 
 from tests.support.objects import ACCOUNT, REGION
 from tests.support.standin import Reply, Request
@@ -22,13 +23,11 @@ SESSION_TOKEN = "a-session-token"
 _MODELS = create_loader()
 
 
-def aws_session(region: str, session_token: str | None = None) -> Session:
+def aws_session(region: str, session_token: str | None = None) -> boto3.Session:
     """Return a session with made-up credentials."""
-    session = Session()
-    session.register_component("data_loader", _MODELS)
-    session.set_config_variable("region", region)
-    session.set_credentials(ACCESS_KEY, SECRET_KEY, session_token)
-    return session
+    core = botocore.session.get_session()
+    core.register_component("data_loader", _MODELS)
+    return boto3.Session(ACCESS_KEY, SECRET_KEY, session_token, region_name=region, botocore_session=core)
 
 
 def aws_apis(monkeypatch: pytest.MonkeyPatch, region: str = REGION) -> Aws:

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
+import boto3
 import pytest
 from botocore.exceptions import CredentialRetrievalError
-from botocore.session import Session
 
 from tests.support.aws import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, aws_session
 from tests.support.objects import REGION
@@ -206,7 +206,7 @@ def test_a_token_is_a_request_to_the_regions_own_sts(
     assert len(query["X-Amz-Signature"][0]) == 64
 
 
-def signature_of(session: Session, cluster: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def signature_of(session: boto3.Session, cluster: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr("botocore.auth.get_current_datetime", fixed_time, raising=True)
     return parse_qs(urlsplit(url_in(bearer.sign_bearer_token(session, cluster).reveal())).query)["X-Amz-Signature"][0]
 
@@ -251,7 +251,7 @@ def test_credentials_that_cannot_be_renewed_are_named_and_not_the_cause_of_a_bug
 
 
 def test_without_credentials_there_is_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Session, "get_credentials", lambda _: None)
+    monkeypatch.setattr(boto3.Session, "get_credentials", lambda _: None)
 
     with pytest.raises(ClusterAccessDenied, match="no AWS credentials to sign a bearer token with"):
-        bearer.sign_bearer_token(aws_session(REGION), "production")
+        bearer.sign_bearer_token(boto3.Session(region_name=REGION), "production")

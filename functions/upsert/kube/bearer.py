@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
+import boto3
 from botocore.exceptions import BotoCoreError
 from botocore.model import ServiceId
-from botocore.session import Session
 from botocore.signers import RequestSigner
 
 from upsert.core.registries import dns_suffix
@@ -21,18 +21,18 @@ _RENEW_AFTER_SECONDS = 10 * 60
 _SIGNED_ANEW_AFTER_SECONDS = 1.0
 
 
-def sign_bearer_token(session: Session, cluster_name: str) -> Sensitive[str]:
+def sign_bearer_token(session: boto3.Session, cluster_name: str) -> Sensitive[str]:
     """Return a bearer token for the cluster: a presigned GetCallerIdentity request, which only the cluster can use.
 
     The cluster's name is signed in as the header x-k8s-aws-id, so that the token is good for no other cluster. The
     host is the region's own STS, of the region's partition. Protocol:
     https://github.com/kubernetes-sigs/aws-iam-authenticator#api-authorization-from-outside-a-cluster
     """
-    region, credentials = session.get_config_variable("region"), session.get_credentials()
+    region, credentials = session.region_name, session.get_credentials()
     if credentials is None:
         raise ClusterAccessDenied("the function has no AWS credentials to sign a bearer token with")
     # From the SDK's signer and not from a client: a client could be pointed at another host by AWS_ENDPOINT_URL.
-    signer = RequestSigner(ServiceId("STS"), region, "sts", "v4", credentials, session.get_component("event_emitter"))
+    signer = RequestSigner(ServiceId("STS"), region, "sts", "v4", credentials, session.events)
     request = {
         "method": "GET",
         "url": f"https://sts.{region}.{dns_suffix(region)}/?Action=GetCallerIdentity&Version=2011-06-15",
