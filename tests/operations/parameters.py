@@ -16,7 +16,7 @@ _HEAD = """\
 What is written where is no parameter: the [file of objects](objects.md) says it. The parameters hold what the
 deployment itself needs.
 
-    sam deploy --parameter-overrides ClusterName=production AlarmEmail=on-call@example.com
+    sam deploy --parameter-overrides ClusterName=NAME AlarmEmail=YOU@EXAMPLE.COM
 
 A parameter that you leave out keeps the value that the stack has, and only a new stack takes the default. So leaving
 out `ScheduleState` does not switch a schedule on again: say `ScheduleState=ENABLED`. A list is written with commas and
