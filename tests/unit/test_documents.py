@@ -13,6 +13,7 @@ from tests.support.objects import config, pull_object
 from tests.support.template import MEMBER, ROOT, load
 from upsert.adopt_request import adopt_request
 from upsert.core.objects import Object, Target
+from upsert.errors import InputError
 from upsert.request import refresh_request
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -75,6 +76,44 @@ def test_every_file_of_objects_compiles(document: Path) -> None:
     for language, text in BLOCK.findall(document.read_text()):
         if language == "yaml" and text.startswith("version: 1"):
             compile_objects(text.encode(), named(document))
+
+
+def section(heading: str) -> str:
+    """Return a section of the page of objects."""
+    found = re.search(
+        rf"^## {heading}\n(.*?)(?=^## )", (ROOT / "docs" / "objects.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert found
+    return found[1]
+
+
+def test_the_table_of_an_object_has_every_field() -> None:
+    schema = json.loads((ROOT / "functions" / "objects.schema.json").read_text())
+    rows = re.findall(r"^\| (`.*?`) \|", section("An object"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(schema["$defs"]["object"]["properties"])
+
+
+def test_what_the_build_is_said_to_say_is_what_it_says() -> None:
+    wrong = """\
+version: 2
+objects:
+  - name: aws-ecr-token
+    type: docker-registy
+    registries: [{ecr: {}}]
+    namespaces: {include: ["*"]}
+
+  - name: partner
+    type: docker-registry
+    registries:
+      - ecr: {acount: "1"}
+
+    on_conflict: maybe
+    namespaces: {}
+"""
+    with pytest.raises(InputError) as caught:
+        compile_objects(wrong.encode(), "objects.yaml")
+    shown = re.findall(r"^    (objects\.yaml.*)$", section("What the build says"), re.MULTILINE)
+    assert str(caught.value) == "; ".join(shown)
 
 
 EVENTS = [
