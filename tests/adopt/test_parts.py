@@ -595,7 +595,7 @@ def test_a_live_config_map_has_bytes_by_key_and_says_which_are_no_text() -> None
     one = live.parse(200, CONFIG_MAP)
     assert {key: value.reveal() for key, value in one.data.items()} == {"LEVEL": b"info\n", "logo.png": b"\x89PNG"}
     assert one.binary_keys == {"logo.png"}
-    assert not (one.type or one.rest)
+    assert (one.type, one.rest) == ("", {})
 
 
 def test_a_live_manifest_has_what_it_says_beside_its_name_and_its_status() -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tests.demo_adopt.cast import Application, public
 from tests.demo_adopt.story import GIVEN_BACK, NEW_VALUE, ROTATED, ROTATED_KEY, THEIRS, Story, data_of
-from tests.support.adopter import managers
 from tests.support.canary import Canary
 from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED
 
@@ -27,13 +27,13 @@ def judge(story: Story) -> Verdict:
     names = [one.name for one in story.applications]
     planted = [(one, key, cause) for one in story.applications for key, cause in one.planted.items()]
     found = [(one, key) for one, key, cause in planted if is_told(one, key, cause, story.first_lines)]
-    adopted = [name for name in names if FIELD_MANAGER in managers(story.adopted.get(name))]
+    adopted = [one.name for one in story.applications if _claimed(story.adopted, one.name) >= one.live.keys()]
     identical = [one.name for one in story.applications if _values(story.adopted, one) == one.live]
     stable = [name for name in names if _uids(story, name) == {_uid(story.before[name])}]
     rotated = _changed_keys(story) == {(ROTATED, ROTATED_KEY)} and (
         data_of(story.rotated[ROTATED])[ROTATED_KEY] == NEW_VALUE.encode()
     )
-    is_released = FIELD_MANAGER not in managers(story.released[GIVEN_BACK]) and bool(story.other_writer)
+    is_released = not _claimed(story.released, GIVEN_BACK) and bool(story.other_writer)
     told = leaks(story)
     problems = [
         *(
@@ -104,6 +104,18 @@ def _changed_keys(story: Story) -> set[tuple[str, str]]:
 def _values(objects: Mapping[str, dict[str, object]], one: Application) -> dict[str, bytes] | None:
     found = objects.get(one.name)
     return None if found is None else data_of(found)
+
+
+def _claimed(objects: Mapping[str, dict[str, Any]], name: str) -> set[str]:
+    """Return the keys that our apply claims."""
+    fields = objects[name]["metadata"]["managedFields"] if name in objects else []
+    return {
+        key.removeprefix("f:")
+        for field in fields
+        if (field["manager"], field["operation"]) == (FIELD_MANAGER, "Apply")
+        for key in field["fieldsV1"].get("f:data", {})
+        if key.startswith("f:")
+    }
 
 
 def _uids(story: Story, name: str) -> set[str]:

@@ -5,6 +5,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -67,7 +68,7 @@ class Eyes:
             self._stop.wait(0.05)
 
     def __enter__(self) -> Self:
-        self._stream = self._pool.request("GET", self._watch, preload_content=False, timeout=urllib3.Timeout(5, 120))
+        self._stream = self._pool.request("GET", self._watch, preload_content=False, timeout=urllib3.Timeout(connect=5, read=300))
         self._running = [self._threads.submit(self._read, reader) for reader in range(_READERS)]
         self._running.append(self._threads.submit(self._follow))
         self.wait_for_events("ADDED", len(self._namespaces))
@@ -77,7 +78,9 @@ class Eyes:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        self._stream.shutdown()
+        # A watch that ended early has nothing to shut down; what ended it is raised below.
+        with suppress(RuntimeError):
+            self._stream.shutdown()
         self._threads.shutdown()
         self._pool.clear()
         if error is None:
@@ -89,7 +92,7 @@ class Eyes:
         while not self._stop.is_set():
             index = turn % len(self._paths)
             turn += 1
-            response = self._pool.request("GET", self._paths[index], timeout=urllib3.Timeout(5, 30))
+            response = self._pool.request("GET", self._paths[index], timeout=urllib3.Timeout(connect=5, read=30))
             with self._lock:
                 self.answers[response.status] += 1
                 if response.status == 200:
