@@ -68,7 +68,9 @@ class Eyes:
             self._stop.wait(0.05)
 
     def __enter__(self) -> Self:
-        self._stream = self._pool.request("GET", self._watch, preload_content=False, timeout=urllib3.Timeout(connect=5, read=300))
+        self._stream = self._pool.request(
+            "GET", self._watch, preload_content=False, timeout=urllib3.Timeout(connect=5, read=300)
+        )
         self._running = [self._threads.submit(self._read, reader) for reader in range(_READERS)]
         self._running.append(self._threads.submit(self._follow))
         self.wait_for_events("ADDED", len(self._namespaces))
