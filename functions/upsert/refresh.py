@@ -58,15 +58,18 @@ def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
     if not desired:
         raise sources_failed(not_made)
     writer = parts.connect()
-    existing, misread = _existing(writer, objects, request, wanted)
+    rivals = request.rivals or ()
+    existing, misread = _existing(writer, (*objects, *rivals), request, wanted)
     for one in objects:
         if why := misread.get(one.scope.selector):
             parts.source_failed(one, why)
             not_made.append((one, why))
     # With those that could not be made: where another object overlaps with one of them, it is not written either.
-    plan = _plan(tuple(one for one in objects if one.scope.selector in existing), existing, request, wanted)
+    placed = tuple(one for one in (*objects, *rivals) if one.scope.selector in existing)
+    plan = _plan(placed, existing, request, wanted)
     for one in plan.unplaced:
-        parts.unplaced(one)
+        if one not in rivals:
+            parts.unplaced(one)
     results: list[Outcome] = [outcomes.overlap(title, namespace) for title, namespace in plan.overlaps]
     for outcome in results:
         parts.record(outcome)
@@ -166,7 +169,7 @@ def _wanted(request: Request) -> dict[Object, set[str]]:
             if gap.concerns(one.title)
             and namespaces.allowed([gap.namespace], include=one.scope.include, exclude=one.scope.exclude)
         }
-        for one in request.objects
+        for one in (*request.objects, *(request.rivals or ()))
     }
 
 
@@ -199,7 +202,9 @@ def _plan(
 ) -> Plan:
     if request.gaps is not None:
         return planning.plan_gaps(objects, existing, wanted)
-    return planning.plan(objects, existing, requested=request.namespaces)
+    # Nobody named what a source wakes, and a run that stopped for want of a namespace would raise an alarm.
+    may_be_nowhere = request.rivals is not None
+    return planning.plan(objects, existing, requested=request.namespaces, may_be_nowhere=may_be_nowhere)
 
 
 def _milliseconds_since(started: float) -> int:

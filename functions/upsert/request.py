@@ -24,7 +24,9 @@ class Request:
 
     `namespaces` are names or globs, empty for all of an object's; `dry_run` writes nothing. `gaps` are what the audit
     log names, and none of them means nothing; they may be gone by now, or left out by the file, while what a person
-    names must be there. `is_by_hand` is whether somebody waits for the answer.
+    names must be there. `rivals` are, where a source has changed, the other objects of the same titles: they are not
+    refreshed, but where one of them goes too, neither may be written. `is_by_hand` is whether somebody waits for the
+    answer.
     """
 
     target: Target
@@ -32,6 +34,7 @@ class Request:
     namespaces: tuple[str, ...] = ()
     dry_run: bool = False
     gaps: tuple[Gap, ...] | None = None
+    rivals: tuple[Object, ...] | None = None
     is_by_hand: bool = False
     is_whole: bool = True
 
@@ -100,7 +103,10 @@ def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool
         fields.closed(_EVENT)
         changed = change_events.change(fields)
         here = {"account": config.account, "region": config.region}
-        return Request(target, tuple(one for one in for_cluster if changed.concerns(one, **here)), is_whole=False)
+        concerned = tuple(one for one in for_cluster if changed.concerns(one, **here))
+        titles = {one.title for one in concerned}
+        rivals = tuple(one for one in for_cluster if one.title in titles and one not in concerned)
+        return Request(target, concerned, rivals=rivals, is_whole=False)
     if set(fields.value) == {"awslogs"}:
         gaps = _gaps(fields)
         concerned = tuple(one for one in for_cluster if any(gap.concerns(one.title) for gap in gaps))

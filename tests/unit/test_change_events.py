@@ -1,6 +1,7 @@
 """An event of a source wakes the objects that have a part from there, and no other."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def made_of(source: str, name: str = "api-config", **fields: str) -> Object:
 def woken(event: dict[str, Any], *objects: Object) -> tuple[Object, ...]:
     request = refresh_request(event, config(pull_object(), *objects, account=HOME, region=REGION))
     assert isinstance(request, Request)
-    assert request == Request(OWN, request.objects, is_whole=False)
+    assert request == Request(OWN, request.objects, rivals=(), is_whole=False)
     return request.objects
 
 
@@ -102,6 +103,16 @@ def test_a_login_made_of_several_parts_is_woken_by_each() -> None:
     parts = tuple(Part(place, Ref("secret", (("secret", f"apps/{place}"),))) for place in ("user", "api"))
     one = Object("login", "basic-auth", parts)
     assert woken(SECRET, one) == (one,)
+
+
+def test_the_others_of_its_title_are_its_rivals() -> None:
+    one, rival = made_of("secret", secret="apps/api"), made_of("secret", secret="apps/other")
+    other_kind, never = replace(rival, kind="ConfigMap"), replace(rival, is_written=False)
+    known = config(pull_object(), one, rival, other_kind, never, account=HOME, region=REGION)
+
+    request = refresh_request(SECRET, known)
+
+    assert request == Request(OWN, (one,), rivals=(rival,), is_whole=False)
 
 
 def test_one_that_is_never_written_stays_asleep() -> None:

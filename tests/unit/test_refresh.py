@@ -16,7 +16,7 @@ from tests.support.objects import ARN, pull_object
 from tests.support.refresher import EXPIRES_AT, FIELD_MANAGER, LAST_APPLIED, SECRET, Run, login, pull_secret, run
 from upsert import kinds, refresh, rounds
 from upsert.core.answers import Answer, Refusal, Written
-from upsert.core.objects import Material, Object, OnConflict, Part, Ref, Target
+from upsert.core.objects import Material, Object, OnConflict, Part, Ref, Scope, Target
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.sensitive import Sensitive
 from upsert.errors import (
@@ -313,6 +313,33 @@ def test_an_object_that_could_not_be_made_still_overlaps() -> None:
 
     assert cluster.calls == ["list"]
     assert [failed.reason for failed in result.report.failures] == ["overlap"]
+
+
+def woken(one: Object, *rivals: Object) -> Request:
+    return Request(Target("test"), (one,), rivals=rivals, is_whole=False)
+
+
+def test_what_is_woken_is_not_written_where_another_of_its_name_goes_that_nothing_woke() -> None:
+    cluster = cluster_of("a", "b", "c")
+    told = Told(cluster, {KEPT: auths()})
+    rival = pull_object(name=OTHER.name, include=["b", "c"])
+
+    report = refresh.refresh(woken(replace(OTHER, scope=Scope(("a", "b"))), rival), told.parts())
+
+    assert told.events[0] == ("read", (KEPT,))
+    assert [event for event in told.events if isinstance(event, str) and event != "connect"] == ["list", "apply a"]
+    assert [(failed.namespace, failed.reason) for failed in report.failures] == [("b", "overlap")]
+    assert (report.applied, report.objects) == (1, 1)
+
+
+def test_what_is_woken_and_has_no_namespace_yet_is_told_and_stops_nothing() -> None:
+    told = Told(cluster_of("a"), {KEPT: auths()})
+    nowhere = replace(OTHER, scope=Scope(("later",)))
+
+    report = refresh.refresh(woken(nowhere, replace(nowhere, scope=Scope(("later-too",)))), told.parts())
+
+    assert told.events[1:] == ["connect", "list", ("unplaced", OTHER.name)]
+    assert (report.applied, report.error(is_by_hand=False)) == (0, None)
 
 
 def test_an_object_without_a_namespace_is_told_and_stops_no_other() -> None:

@@ -23,18 +23,24 @@ class Plan:
     unplaced: tuple[Object, ...] = ()
 
 
-def plan(objects: Sequence[Object], existing: Mapping[str, Collection[str]], *, requested: Sequence[str] = ()) -> Plan:
+def plan(
+    objects: Sequence[Object],
+    existing: Mapping[str, Collection[str]],
+    *,
+    requested: Sequence[str] = (),
+    may_be_nowhere: bool = False,
+) -> Plan:
     """Return what to write of these objects, given the namespaces that exist for each selector.
 
     `requested` are the names and globs of an event, empty for all. Raises `NoNamespaceMatches` if that leaves nothing,
-    or if one of `requested` leaves nothing: a typo by hand must not pass for success.
+    unless it `may_be_nowhere`, or if one of `requested` leaves nothing: a typo by hand must not pass for success.
     """
     scopes = [(one, _allowed(one, existing[one.scope.selector])) for one in objects]
     chosen = {name for _, names in scopes for name in names}
     if missing := namespaces.unmatched(requested, chosen):
         everything = {name for names in existing.values() for name in names}
         raise NoNamespaceMatches("; ".join(_why_missing(pattern, everything) for pattern in missing))
-    if not chosen:
+    if not chosen and not may_be_nowhere:
         raise NoNamespaceMatches(
             f"none of the cluster's namespaces is in the scope of {', '.join(sorted({one.title for one in objects}))}; "
             "check include, exclude and selector in the file of objects"
