@@ -12,7 +12,7 @@ from upsert.core.objects import Object, Ref
 
 _SECRET = ("aws.secretsmanager", "Secret Label Updated")
 _PARAMETER = ("aws.ssm", "Parameter Store Change")
-_CURRENT = "AWSCURRENT"
+_CURRENT, _PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 # A secret's ARN ends in a hyphen and six characters that its name does not have.
 _SUFFIX = 7
 
@@ -36,14 +36,24 @@ class Change:
         return any(self._is_of(part.ref, account, region) for part in one.parts if part.ref.source == self.source)
 
     def _is_of(self, ref: Ref, account: str, region: str) -> bool:
-        if self.source == "secret" and (ref.get("version") or ref.get("stage", _CURRENT) != self.label):
+        if ref.get("version"):
+            return False
+        is_secret = self.source == "secret"
+        if is_secret and ref.get("stage", _CURRENT) not in self._moved:
             return False
         named = ref.get(self.source)
         if named.startswith("arn:"):
-            return any(named in (arn, arn[:-_SUFFIX] if self.source == "secret" else arn) for arn in self.arns)
+            return any(named in (arn, arn[:-_SUFFIX] if is_secret else arn) for arn in self.arns)
         role_arn = ref.get("role_arn")
-        home = (role_arn.split(":")[4] if role_arn else account, ref.get("region", region))
-        return home == (self.account, self.region) and named.removeprefix("/") == self.name.removeprefix("/")
+        home = (role_arn.split(":")[4] if role_arn else account, region)
+        # The path of a parameter may be told without its first slash; two secrets may differ in it alone.
+        is_named = named == self.name or (not is_secret and named.lstrip("/") == self.name.lstrip("/"))
+        return home == (self.account, self.region) and is_named
+
+    @property
+    def _moved(self) -> tuple[str, ...]:
+        """Return the labels that are on other versions now: AWSPREVIOUS follows AWSCURRENT, and no event tells so."""
+        return (_CURRENT, _PREVIOUS) if self.label == _CURRENT else (self.label,)
 
 
 def is_one(fields: Fields) -> bool:

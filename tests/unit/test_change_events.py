@@ -63,11 +63,12 @@ def test_a_secret_wakes_its_objects_however_they_name_it(one: Object) -> None:
         made_of("secret", secret="apps/ap"),
         made_of("secret", secret="apps/api-AbCdEf"),
         made_of("secret", secret="/apps/api2"),
+        made_of("secret", secret="/apps/api"),
         made_of("secret", secret=ARN[:-1]),
         made_of("secret", secret=ARN.replace("AbCdEf", "GhIjKl")),
         made_of("secret", secret=ARN.replace(HOME, ABROAD)),
         made_of("secret", secret="apps/api", role_arn=f"arn:aws:iam::{ABROAD}:role/read"),
-        made_of("secret", secret="apps/api", stage="AWSPREVIOUS"),
+        made_of("secret", secret="apps/api", stage="canary"),
         made_of("secret", secret="apps/api", version="a1b2c3d4-5678-90ab-cdef-111122223333"),
         made_of("parameter", parameter="apps/api"),
         made_of("value", text="apps/api"),
@@ -91,6 +92,18 @@ def test_a_stage_that_moves_wakes_those_that_are_read_from_it() -> None:
     canary, current = made_of("secret", secret="apps/api", stage="canary"), made_of("secret", "b", secret="apps/api")
     assert woken(changed(SECRET, labelUpdated="canary"), canary, current) == (canary,)
     assert woken(SECRET, canary, current) == (current,)
+
+
+def test_the_version_before_is_another_one_once_the_current_one_is() -> None:
+    before = made_of("secret", secret="apps/api", stage="AWSPREVIOUS")
+    assert woken(SECRET, before) == (before,)
+    assert woken(changed(SECRET, labelUpdated="canary"), before) == ()
+
+
+@pytest.mark.parametrize("one", [{"version": "3"}, {"version": "3", "role_arn": f"arn:aws:iam::{HOME}:role/read"}])
+def test_a_version_of_a_parameter_never_changes(one: dict[str, str]) -> None:
+    labelled = made_of("parameter", "b", parameter="/apps/api/log-token", label="production")
+    assert woken(PARAMETER, made_of("parameter", parameter="/apps/api/log-token", **one), labelled) == (labelled,)
 
 
 @pytest.mark.parametrize("name", ["/apps/api/log-token", "apps/api/log-token", PARAMETER_ARN])
