@@ -163,12 +163,13 @@ def _make_one(
 def _wanted(request: Request) -> dict[Object, set[str]]:
     """Return, for each object, the namespaces in its scope where the audit log says that it may be missing."""
     return {
-        one: {
-            gap.namespace
-            for gap in request.gaps or ()
-            if gap.concerns(one.title)
-            and namespaces.allowed([gap.namespace], include=one.scope.include, exclude=one.scope.exclude)
-        }
+        one: set(
+            namespaces.allowed(
+                {gap.namespace for gap in request.gaps or () if gap.concerns(one.title)},
+                include=one.scope.include,
+                exclude=one.scope.exclude,
+            )
+        )
         for one in (*request.objects, *(request.rivals or ()))
     }
 

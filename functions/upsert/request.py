@@ -133,7 +133,8 @@ def named_objects(fields: Fields, known: tuple[Object, ...]) -> tuple[Object, ..
         return known
     for pattern in namespaces.unmatched(patterns, [one.name for one in known]):
         fields.wrong("objects", f"{pattern!r} is no object of the file for this cluster; expected {_names(known)}")
-    return tuple(one for one in known if namespaces.is_any(one.name, patterns))
+    is_named = namespaces.matcher(patterns)
+    return tuple(one for one in known if is_named(one.name))
 
 
 def _names(objects: tuple[Object, ...]) -> str:

@@ -1,11 +1,13 @@
 """A large file of objects gets its answer quickly, be it good or bad."""
 
 import time
+from pathlib import Path
 
 import pytest
 
 from compiler import checks
 from compiler.compiled import MOST_FAULTS, compile_objects
+from compiler.files import Beside
 from compiler.loading import MOST_BYTES
 from tests.compiler.cases import a_file, an_object
 from upsert.errors import InputError
@@ -60,4 +62,14 @@ def test_a_file_of_a_thousand_objects_compiles_quickly() -> None:
     )
     started = time.perf_counter()
     assert compile_objects(text.encode(), "objects.yaml")
+    assert time.perf_counter() - started < SECONDS
+
+
+def test_an_object_of_very_many_parts_compiles_quickly(tmp_path: Path) -> None:
+    (tmp_path / "many.env").write_text("".join(f"KEY_{n}={n}\n" for n in range(50_000)))
+    settings = "kind: ConfigMap, name: settings, data_from: [{env_file: many.env}], namespaces: {include: [team-a]}"
+    registries = ", ".join(f"{{ecr: {{host: r{n}.example.com}}}}" for n in range(10_000))
+    text = a_file(an_object(registries=f"[{registries}]"), f"{{{settings}}}")
+    started = time.perf_counter()
+    assert compile_objects(text.encode(), "objects.yaml", Beside(tmp_path))
     assert time.perf_counter() - started < SECONDS

@@ -773,6 +773,18 @@ def test_many_objects_in_many_namespaces_take_no_time_of_their_own() -> None:
     assert time.process_time() - started < 10
 
 
+def test_an_object_of_many_keys_takes_no_more_time_in_each_namespace() -> None:
+    parts = tuple(Part(f"KEY_{number}", Ref("value", (("text", "x"),))) for number in range(20_000))
+    one = Object("settings", "", parts, kind="ConfigMap")
+    started = time.process_time()
+
+    found = {replace(one, parts=parts): one}
+    for _ in range(1_000):
+        assert found[one] is one
+
+    assert time.process_time() - started < 5
+
+
 def test_a_selector_that_the_server_does_not_understand_fails_its_own_object_alone() -> None:
     cluster = FakeCluster()
     cluster.add("team-a")

@@ -1,6 +1,6 @@
 """Which namespaces an object is written to."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 # So many names of 63 characters fit into a URL.
@@ -20,10 +20,18 @@ def exact(patterns: Sequence[str]) -> tuple[str, ...]:
 
 def allowed(names: Iterable[str], *, include: Sequence[str], exclude: Sequence[str]) -> tuple[str, ...]:
     """Return the names, sorted, that match `include` and do not match `exclude`: exclude wins."""
-    return tuple(sorted(name for name in names if is_any(name, include) and not is_any(name, exclude)))
+    is_included, is_excluded = matcher(include), matcher(exclude)
+    return tuple(sorted(name for name in names if is_included(name) and not is_excluded(name)))
 
 
-def is_any(name: str, patterns: Sequence[str]) -> bool:
+def matcher(patterns: Collection[str]) -> Callable[[str], bool]:
+    """Return what tells of each of many names whether one of the patterns matches it, as `is_any` does of one."""
+    globs = {pattern for pattern in patterns if not is_name(pattern)}
+    exact_names = frozenset(patterns) - globs
+    return lambda name: name in exact_names or is_any(name, globs)
+
+
+def is_any(name: str, patterns: Collection[str]) -> bool:
     """Return whether one of the patterns matches the name."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 

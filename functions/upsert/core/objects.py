@@ -77,6 +77,10 @@ class Object:
     clusters: tuple[str, ...] = ("*",)
     is_written: bool = True
 
+    def __hash__(self) -> int:
+        """Return a hash of few of the fields: each write looks its object up, which may have thousands of parts."""
+        return hash((self.name, self.kind, self.scope.selector, self.scope.include[:1], self.clusters[:1]))
+
     @property
     def title(self) -> str:
         """Return how records name it, such as ``secret/aws-ecr-token``."""

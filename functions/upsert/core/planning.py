@@ -45,7 +45,8 @@ def plan(
             f"none of the cluster's namespaces is in the scope of {', '.join(sorted({one.title for one in objects}))}; "
             "check include, exclude and selector in the file of objects"
         )
-    pairs = [(one, name) for one, names in scopes for name in names if _is_requested(name, requested)]
+    is_requested = namespaces.matcher(requested or ("*",))
+    pairs = [(one, name) for one, names in scopes for name in names if is_requested(name)]
     # Of a run for named namespaces, the others were perhaps not even listed.
     unplaced = () if requested else tuple(one for one, names in scopes if not names)
     return _without_overlaps(pairs, unplaced=unplaced)
@@ -62,10 +63,6 @@ def plan_gaps(
 
 def _allowed(one: Object, names: Iterable[str]) -> tuple[str, ...]:
     return namespaces.allowed(names, include=one.scope.include, exclude=one.scope.exclude)
-
-
-def _is_requested(name: str, requested: Sequence[str]) -> bool:
-    return not requested or namespaces.is_any(name, requested)
 
 
 def _without_overlaps(pairs: Sequence[tuple[Object, str]], unplaced: tuple[Object, ...] = ()) -> Plan:

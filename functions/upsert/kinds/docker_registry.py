@@ -24,6 +24,7 @@ def _parts(fields: Fields, reader: PartReader) -> Sequence[Part]:
     """Return the parts of each registry: a login, ``auths`` for the entries that a value holds, or a login's parts."""
     found: list[Part] = []
     hosts: dict[str, str] = {}
+    refs: set[Ref] = set()
     for index, at in enumerate(fields.children("registries", "registries, such as {ecr: {}}")):
         place = f"registries[{index}]"
         if any(name in at for name in _LOGIN):
@@ -37,11 +38,12 @@ def _parts(fields: Fields, reader: PartReader) -> Sequence[Part]:
             parts = [reader.part(place, at, login=True)]
             host = reader.host(parts[0].ref)
         host = docker_config.undecorated(host)
-        if len(parts) == 1 and parts[0].ref in [other.ref for other in found]:
+        if len(parts) == 1 and parts[0].ref in refs:
             at.wrong(None, "is there twice; expected each registry once")
         elif host and (first := hosts.setdefault(host.lower(), place)) != place:
             at.wrong(None, f"is {host}, and so is {first}; expected each registry once")
         found += parts
+        refs.update(part.ref for part in parts)
     return found
 
 

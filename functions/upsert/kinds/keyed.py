@@ -62,15 +62,18 @@ def parts(fields: Fields, reader: PartReader, *, may_be_plain: bool = False) -> 
     `may_be_plain` is whether a value may stand in the file itself, or in one beside it.
     """
     found: list[Part] = []
+    keys: set[str] = set()
     if "data" in fields or "data_from" not in fields:
         data = fields.child("data", "an object of keys, each with a source, such as {secret: NAME}")
         found += [_part(data, key, reader, may_be_plain=may_be_plain) for key in data.value]
+        keys.update(data.value)
     if "data_from" in fields:
         for at in fields.children("data_from", "sources of many keys, such as {secret: NAME, members: [KEY]}"):
             for part in reader.parts(at, may_be_plain=may_be_plain):
                 _check_key(at, part.place)
-                if part.place in {other.place for other in found}:
+                if part.place in keys:
                     at.wrong(None, f"gives the key {shown(part.place)}, which is there already; expected each key once")
+                keys.add(part.place)
                 found.append(part)
     size = sum(len(reader.given(part.ref)) for part in found)
     if size > _MOST_BYTES:
