@@ -426,7 +426,7 @@ BAD = {
     ),
     "a key that is none": Bad(
         a_file(_a_config_map("{a b: {value: x}}")),
-        ["3: objects[0].data: has the key 'a b'; expected a key of letters, digits, -, _ and ."],
+        ["3: objects[0].data: has a key of 3 characters that is none; expected a key of letters, digits, -, _ and ."],
     ),
     "a type for a ConfigMap": Bad(
         a_file(an_object(kind="ConfigMap", type="generic", registries="", data="{}")),
@@ -580,7 +580,10 @@ BAD = {
     ),
     "a member that is no key": Bad(
         a_file(an_object(type="generic", registries="", data_from="[{secret: a, members: [b c]}]")),
-        ["3: objects[0].data_from[0]: has the key 'b c'; expected a key of letters, digits, -, _ and ."],
+        [
+            "3: objects[0].data_from[0]: has a key of 3 characters that is none; "
+            "expected a key of letters, digits, -, _ and ."
+        ],
         in_schema=False,
     ),
     "a key from two places": Bad(

@@ -67,3 +67,28 @@ def test_a_number_where_a_secrets_name_belongs_is_not_quoted() -> None:
         said = told(of_registries(f"[{{auths: {{secret: {number}}}}}]"))
         assert said
         assert number not in said
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "data: {PASSWORD:CANARY}",
+        "data: {PASSWORD=CANARY}",
+        "data: {PASSWORD=CANARY: {secret: apps/api}}",
+        "data: {PASSWORD=CANARY: {secret: apps/api, member: ''}}",
+        "data:\n  PASSWORD = CANARY: x",
+        "data: {PASSWORD: CANARY}",
+        "data: {PASSWORD: {value: CANARY}}",
+        "data: {PASSWORD: {file: CANARY}}",
+        "kind: ConfigMap\ndata: {PASSWORD:CANARY}",
+        "data_from: [{secret:CANARY}]",
+        "data_from: [{secret: apps/api, members: [PASSWORD=CANARY]}]",
+        "data_from: [{secret: apps/api, members: ['CANARY!', 'CANARY!']}]",
+        "data_from: [{env_file: CANARY}]",
+    ],
+)
+def test_a_value_in_the_place_of_a_key_is_not_quoted(more: str) -> None:
+    entry = f"name: a\nnamespaces: {{include: [team-a]}}\n{more.replace('CANARY', CANARY)}"
+    said = told("version: 1\nobjects:\n  - " + entry.replace("\n", "\n    ") + "\n")
+    assert said, "the file is wrong"
+    assert CANARY not in said

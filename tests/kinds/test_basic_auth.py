@@ -62,7 +62,10 @@ def test_the_file_says_where_each_key_comes_from() -> None:
             {"data": {"username": {"value": "x"}}},
             "objects[0].data.username.value: is for ConfigMaps alone; expected a source",
         ),
-        ({"data": {"username": {"secret": "x"}, "..": {"secret": "x"}}}, "objects[0].data: has the key '..'"),
+        (
+            {"data": {"username": {"secret": "x"}, "..": {"secret": "x"}}},
+            "objects[0].data: has a key of 2 characters that is none",
+        ),
         ({"registries": [{"ecr": {}}]}, "registries"),
         ({"data": None}, "objects[0].data: null is wrong; expected an object of keys"),
     ],

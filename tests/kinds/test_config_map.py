@@ -74,10 +74,13 @@ def test_values_stand_in_the_file_or_beside_it(tmp_path: Path) -> None:
     ("changes", "fault"),
     [
         ({"type": "generic"}, "type: is for Secrets alone; expected a ConfigMap without one"),
-        ({"data": {"a b": {"value": "x"}}}, "data: has the key 'a b'; expected a key of letters, digits, -, _ and ."),
-        ({"data": {"..a": {"value": "x"}}}, "data: has the key '..a'; expected a key of letters"),
-        ({"data": {"ä": {"value": "x"}}}, "data: has the key 'ä'; expected a key of letters"),
-        ({"data": {"k" * 254: {"value": "x"}}}, "(254 characters); expected a key of letters"),
+        (
+            {"data": {"a b": {"value": "x"}}},
+            "data: has a key of 3 characters that is none; expected a key of letters, digits, -, _ and .",
+        ),
+        ({"data": {"..a": {"value": "x"}}}, "data: has a key of 3 characters that is none; expected a key of letters"),
+        ({"data": {"ä": {"value": "x"}}}, "data: has a key of 1 characters that is none; expected a key of letters"),
+        ({"data": {"k" * 254: {"value": "x"}}}, "a key of 254 characters that is none; expected a key of letters"),
         ({"data": {"a": {"value": 5}}}, "data.a.value: a number is no text; expected a text, in quotes"),
         ({"service_accounts": ["default"]}, "service_accounts: is wrong for ConfigMap; expected it in pull Secrets"),
         ({"data": {"a": {"file": "missing.txt"}}}, "data.a.file: 'missing.txt' cannot be read"),

@@ -72,7 +72,11 @@ def is_taken_by_the_api_server(control_plane: ControlPlane, kind_type: str, **va
         (LEGACY, (".dockerconfigjson",), "data: lacks .dockercfg; expected .dockercfg"),
         ("kubernetes.io/service-account-token", ("token",), "type: is filled by the cluster's own controller"),
         ("no-such-type", ("x",), "type: 'no-such-type' is wrong; expected docker-registry or generic or tls"),
-        ("generic", ("a b",), "data: has the key 'a b'; expected a key of letters, digits, -, _ and ."),
+        (
+            "generic",
+            ("a b",),
+            "data: has a key of 3 characters that is none; expected a key of letters, digits, -, _ and .",
+        ),
     ],
 )
 def test_what_the_type_does_not_allow_stops_the_build(word: str, keys: tuple[str, ...], fault: str) -> None:

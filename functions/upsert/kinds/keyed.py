@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from upsert.core import verdicts
-from upsert.core.fields import Fields, shown
+from upsert.core.fields import Fields, Problem, shown
 from upsert.core.grammars import DATA_KEY
 from upsert.core.objects import BadMaterial, Desired, Material, Object, Part
 from upsert.core.resources import SECRETS
@@ -65,12 +65,13 @@ def parts(fields: Fields, reader: PartReader, *, may_be_plain: bool = False) -> 
     keys: set[str] = set()
     if "data" in fields or "data_from" not in fields:
         data = fields.child("data", "an object of keys, each with a source, such as {secret: NAME}")
-        found += [_part(data, key, reader, may_be_plain=may_be_plain) for key in data.value]
+        found += [_part(data, key, reader, may_be_plain=may_be_plain) for key in data.value if _is_key(data, key)]
         keys.update(data.value)
     if "data_from" in fields:
         for at in fields.children("data_from", "sources of many keys, such as {secret: NAME, members: [KEY]}"):
             for part in reader.parts(at, may_be_plain=may_be_plain):
-                _check_key(at, part.place)
+                if not _is_key(at, part.place):
+                    continue
                 if part.place in keys:
                     at.wrong(None, f"gives the key {shown(part.place)}, which is there already; expected each key once")
                 keys.add(part.place)
@@ -91,11 +92,14 @@ def values(materials: Mapping[str, Material]) -> dict[str, Sensitive[bytes]]:
 
 
 def _part(data: Fields, key: str, reader: PartReader, *, may_be_plain: bool) -> Part:
-    _check_key(data, key)
     at = data.child(key, "a source, such as {secret: NAME}")
     return reader.part(key, at, login=False, may_be_plain=may_be_plain)
 
 
-def _check_key(at: Fields, key: str) -> None:
-    if not DATA_KEY.pattern.fullmatch(key):
-        at.wrong(None, f"has the key {shown(key)}; expected {DATA_KEY.expected}")
+def _is_key(at: Fields, key: str) -> bool:
+    """Return whether it can be a key, and note if not: {PASSWORD:hunter2} is YAML for a key without a value."""
+    if DATA_KEY.pattern.fullmatch(key):
+        return True
+    text = f"has a key of {len(key)} characters that is none; expected {DATA_KEY.expected}"
+    at.problems.append(Problem(at.path, text, place=(*at.path, key)))
+    return False
