@@ -166,6 +166,7 @@ _AUTHS = "objects[0].registries[0].auths"
 _PLAIN = "is for ConfigMaps alone; expected a source that keeps it, such as {secret: NAME}"
 _OF_SECRETS = "secret or member or decode or stage or version or role_arn"
 _SECRET = "expected a secret's name in this account and region, or its ARN"
+_KEY = "expected a key of letters, digits, -, _ and ."
 
 # What is no YAML, or not in one piece, before any field is looked at.
 UNREADABLE = {
@@ -426,7 +427,7 @@ BAD = {
     ),
     "a key that is none": Bad(
         a_file(_a_config_map("{a b: {value: x}}")),
-        ["3: objects[0].data: has a key of 3 characters that is none; expected a key of letters, digits, -, _ and ."],
+        [f"3: objects[0].data: has a key of 3 characters that is none; {_KEY}"],
     ),
     "a type for a ConfigMap": Bad(
         a_file(an_object(kind="ConfigMap", type="generic", registries="", data="{}")),
@@ -581,8 +582,7 @@ BAD = {
     "a member that is no key": Bad(
         a_file(an_object(type="generic", registries="", data_from="[{secret: a, members: [b c]}]")),
         [
-            "3: objects[0].data_from[0]: has a key of 3 characters that is none; "
-            "expected a key of letters, digits, -, _ and ."
+            f"3: objects[0].data_from[0]: has a key of 3 characters that is none; {_KEY}",
         ],
         in_schema=False,
     ),
