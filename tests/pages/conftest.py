@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages.desk import Desk
-from tests.pages.verdict import ADDRESS, NAMESPACES
+from tests.pages.verdict import ADDRESS, NAMESPACES, Ending, gather, judge
 from tests.support.world import CLUSTER, World
 
 WORDS = {"NAME": CLUSTER, "CLUSTER": CLUSTER, "YOU@EXAMPLE.COM": ADDRESS}
@@ -20,9 +20,16 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="session")
-def deployed(desk: Desk) -> Desk:
-    """The desk of somebody who has deployed as the README says."""
+def ending(desk: Desk) -> Ending:
+    """What is there once the README's steps are taken."""
     desk.follow("README.md", "Deploy", WORDS)
+    return gather(desk)
+
+
+@pytest.fixture(scope="session")
+def deployed(desk: Desk, ending: Ending) -> Desk:
+    """The desk of somebody who has deployed as the README says."""
+    assert judge(ending) == []
     return desk
 
 

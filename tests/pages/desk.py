@@ -1,4 +1,4 @@
-"""A reader's desk: a copy of the repository, a shell in it, and the programs that the pages want, aimed at the world."""
+"""A reader's desk: a copy of the repository, a shell in it, and the programs that the pages want, aimed at a world."""
 
 import os
 import shutil
@@ -55,10 +55,14 @@ class Desk:
         self, page: str, section: str, words: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> list[str]:
         """Run every block of a section that a test can run, in order, and return what each printed."""
+        return [self.shell(text, folder) for text in self.texts(page, section, words)]
+
+    def texts(self, page: str, section: str, words: Mapping[str, str] | None = None) -> list[str]:
+        """Return those blocks, filled in with the reader's own words, for who runs each in a folder of its own."""
         here = [block for block in blocks(ROOT / page) if block.section == section and block.needs is None]
         if not here:
             raise LookupError(f"{page} has nothing to run under {section}")
-        return [self.shell(block.filled(words or {}), folder) for block in here]
+        return [block.filled(words or {}) for block in here]
 
     def outputs(self) -> dict[str, str]:
         """Return the outputs of the stack."""

@@ -7,9 +7,10 @@ import pytest
 from tests.pages.conftest import WORDS, laid_out
 from tests.pages.desk import CommandFailed, Desk
 from tests.pages.verdict import NAMESPACES, Ending, gather, judge
+from tests.support.objects import SECRET
 from tests.support.pages import blocks
 from tests.support.template import ROOT
-from tests.support.world import World
+from tests.support.world import STACK, World
 
 README = ROOT / "README.md"
 STEPS = [command for block in blocks(README) if block.section == "Deploy" for command in block.commands]
@@ -23,8 +24,7 @@ SLIPS = {
 }
 
 
-def test_its_steps_end_with_the_schedule_on_the_secret_in_place_and_somebody_told(deployed: Desk) -> None:
-    ending = gather(deployed)
+def test_its_steps_end_with_the_schedule_on_the_secret_in_place_and_somebody_told(ending: Ending) -> None:
     assert judge(ending) == []
     assert len(ending.told) >= 8
 
@@ -37,7 +37,7 @@ GOOD = Ending("ENABLED", dict.fromkeys(NAMESPACES, True), {"eks-upsert-no-refres
     [
         (replace(GOOD, schedule="DISABLED"), "the schedule is DISABLED"),
         (replace(GOOD, schedule=""), "the schedule is not there"),
-        (replace(GOOD, logins=GOOD.logins | {"team-a": False}), "team-a has no login"),
+        (replace(GOOD, logins={**GOOD.logins, "team-a": False}), "team-a has no login"),
         (replace(GOOD, told={"eks-upsert-no-refresh": False}), "eks-upsert-no-refresh reaches nobody"),
         (replace(GOOD, told={}), "there is no alarm"),
         (replace(GOOD, tried_first=False), "nothing was tried without writing"),
@@ -82,3 +82,16 @@ def replaced(text: str) -> str:
     for place, word in WORDS.items():
         text = text.replace(place, word)
     return text
+
+
+def test_uninstalling_leaves_every_secret(deployed: Desk) -> None:
+    """This is the last test that wants the stack."""
+    plane = deployed.world.control_plane
+    before = {name: plane.get_secret(name, SECRET) for name in NAMESPACES}
+    deployed.follow("README.md", "Uninstall and roll back")
+    assert {name: plane.get_secret(name, SECRET) for name in NAMESPACES} == before
+    assert all(before.values())
+    listed = deployed.shell("kubectl get clusterroles,clusterrolebindings --output=name")
+    assert "/eks-upsert\n" not in listed
+    stacks = deployed.world.aws.client("cloudformation").list_stacks()["StackSummaries"]
+    assert {one["StackStatus"] for one in stacks if one["StackName"] == STACK} == {"DELETE_COMPLETE"}

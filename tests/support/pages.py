@@ -51,8 +51,8 @@ class MarkWithoutBlock(Exception):
     """A page marks what follows as one that needs something, and no commands follow."""
 
 
-def blocks(page: Path) -> list[Block]:
-    """Return the blocks of commands of a page; raises `MarkWithoutBlock`."""
+def blocks(page: Path, root: Path = ROOT) -> list[Block]:
+    """Return the blocks of commands of a page below `root`; raises `MarkWithoutBlock`."""
     found, mark = [], None
     for kind, section, line, text in _parts(page.read_text()):
         marked = _MARK.match(text)
@@ -61,14 +61,14 @@ def blocks(page: Path) -> list[Block]:
                 break
             mark = (marked[1], marked[2])
         elif kind in ("sh", "indented") and _COMMAND.search(text):
-            found.append(Block(str(page.relative_to(ROOT)), section, line, text, mark))
+            found.append(Block(str(page.relative_to(root)), section, line, text, mark))
             mark = None
         elif mark is not None:
             break
     else:
         if mark is None:
             return found
-    raise MarkWithoutBlock(f"{page.relative_to(ROOT)}: what needs {mark} is no block of commands")
+    raise MarkWithoutBlock(f"{page.relative_to(root)}: what needs {mark} is no block of commands")
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, int, str]]:
