@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +52,24 @@ def fill(kept: SecretsStandin, count: int) -> list[Ref]:
     names = [f"apps/{index:03}" for index in range(count)]
     kept.kept |= {name: f"of {name}" for name in names}
     return [secret(name) for name in names]
+
+
+@pytest.mark.parametrize("end", ["}", ""], ids=["whole", "cut"])
+def test_a_text_is_read_once_for_all_of_its_members(aws: Aws, kept: SecretsStandin, end: str) -> None:
+    members = {f"m{number}": f"{number}" for number in range(3_500)}
+    kept.kept["apps/api"] = json.dumps(members).removesuffix("}") + end
+    refs = {name: secret("apps/api", member=name) for name in members}
+    started = time.process_time()
+
+    readings = sources.read(refs.values(), aws)
+
+    assert time.process_time() - started < 3
+    assert len(kept.requests) == 1
+    if end:
+        assert {name: text(readings[ref]) for name, ref in refs.items()} == members
+    else:
+        (fault,) = {why(reading) for reading in readings.values()}
+        assert fault.endswith("is looked for in a text that is no JSON: it is cut off")
 
 
 @pytest.mark.parametrize(("count", "calls"), [(1, 1), (2, 1), (19, 1), (20, 1), (21, 2), (40, 2), (41, 3), (100, 5)])

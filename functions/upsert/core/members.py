@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from upsert.core.sensitive import Sensitive
@@ -24,7 +25,27 @@ def member(text: Sensitive[str], name: str) -> Sensitive[str]:
     Raises `NotUsable` for null, a list or an object, and for a text that is no JSON object (RFC 8259), or one in which
     any object, at whatever depth, has a member twice: which of the two is meant, readers decide differently.
     """
-    plain = text.reveal()
+    return reader(text)(name)
+
+
+def reader(text: Sensitive[str]) -> Callable[[str], Sensitive[str]]:
+    """Return what gives the members of a text by their names, like `member`. The text is read once for all of them."""
+    try:
+        document, fault = _document(text.reveal()), ""
+    except NotUsable as wrong:
+        document, fault = {}, str(wrong)
+
+    def read(name: str) -> Sensitive[str]:
+        if fault:
+            raise NotUsable(fault)
+        if name not in document:
+            raise NotUsable("is missing")
+        return Sensitive(_text(document[name]))
+
+    return read
+
+
+def _document(plain: str) -> Mapping[str, Any]:
     try:
         # Numbers are kept as they are written: 1.50 is not 1.5 to whoever reads the text.
         document = json.loads(
@@ -42,9 +63,7 @@ def member(text: Sensitive[str], name: str) -> Sensitive[str]:
         raise NotUsable("is looked for in a text that is no JSON") from None
     if not isinstance(document, dict):
         raise NotUsable("is looked for in a JSON text that is no object")
-    if name not in document:
-        raise NotUsable("is missing")
-    return Sensitive(_text(document[name]))
+    return document
 
 
 def to_bytes(text: Sensitive[str], *, decode: bool) -> Sensitive[bytes]:

@@ -68,7 +68,7 @@ def _read(refs: Collection[Ref], aws: AwsApi) -> Reading:
         return found
 
     found = values.by_place(map(_Wanted.by, refs), place, read)
-    return {ref: values.material(ref, found[_Wanted.by(ref)], f"parameter {ref.get(_WORD)}") for ref in refs}
+    return values.materials({ref: found[_Wanted.by(ref)] for ref in refs}, lambda ref: f"parameter {ref.get(_WORD)}")
 
 
 def _batch(wanted: Sequence[_Wanted], place: Place, aws: AwsApi) -> Mapping[_Wanted, Found]:

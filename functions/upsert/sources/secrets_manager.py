@@ -78,7 +78,7 @@ def _read(refs: Collection[Ref], aws: AwsApi) -> Reading:
         return found | {one: _version(one, place, aws) for one in wanted if not one.is_current}
 
     found = values.by_place(map(_Wanted.by, refs), place, read)
-    return {ref: values.material(ref, found[_Wanted.by(ref)], f"secret {ref.get(_WORD)}") for ref in refs}
+    return values.materials({ref: found[_Wanted.by(ref)] for ref in refs}, lambda ref: f"secret {ref.get(_WORD)}")
 
 
 def _batch(wanted: Sequence[_Wanted], place: Place, aws: AwsApi) -> Mapping[_Wanted, Found]:

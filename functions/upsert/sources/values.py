@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
+from functools import cache
 
 from upsert.core import members
 from upsert.core.fields import Fields, Grammar, grammar, shown
@@ -13,7 +14,7 @@ from upsert.core.objects import Material, Part, Ref
 from upsert.core.secrecy import secrets_in, secrets_in_bytes
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
-from upsert.sources.source import AwsApi
+from upsert.sources.source import AwsApi, Reading
 
 _BASE64 = grammar("base64", "base64")
 _MOST_PLACES_AT_ONCE = 8
@@ -69,8 +70,18 @@ def _fields(at: Fields, word: str, id_form: Grammar, choices: Mapping[str, Gramm
     return found | {name: at.text(name, choices[name], is_secret=True) for name in chosen}
 
 
-def material(ref: Ref, found: Found, whose: str) -> Material | SourceFailed:
-    """Return what a ref wants of a value: all of it or a member, as it is or decoded. `whose` is how errors call it."""
+def materials(found: Mapping[Ref, Found], whose: Callable[[Ref], str]) -> Reading:
+    """Return what each ref wants of the value that was found for it. `whose` gives how errors call that."""
+    # Of this call alone: nothing of a value outlives its run.
+    reader = cache(members.reader)
+    return {ref: _material(ref, one, whose(ref), reader) for ref, one in found.items()}
+
+
+type _Reader = Callable[[Sensitive[str]], Callable[[str], Sensitive[str]]]
+
+
+def _material(ref: Ref, found: Found, whose: str, reader: _Reader) -> Material | SourceFailed:
+    """Return what a ref wants of a value: all of it or a member, as it is or decoded."""
     if isinstance(found, SourceFailed):
         return found
     member, decode = ref.get("member"), ref.get("decode")
@@ -80,7 +91,7 @@ def material(ref: Ref, found: Found, whose: str) -> Material | SourceFailed:
             return SourceFailed(f"{whose} holds a binary value; expected text, to take a member of it or to decode it")
         return _made(found, Sensitive(plain), secrets_in_bytes(Sensitive(plain)))
     try:
-        text = members.member(Sensitive(plain), member) if member else Sensitive(plain)
+        text = reader(Sensitive(plain))(member) if member else Sensitive(plain)
         data = members.to_bytes(text, decode=bool(decode))
     except NotUsable as wrong:
         return SourceFailed(f"{whose}: {_of(member, is_there=wrong.is_there)} {wrong}")
