@@ -36,3 +36,10 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
     control_plane.create_namespace(name)
     yield name
     control_plane.remove_namespace(name)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have each file run by one process, and one process run all that share a deployment."""
+    for item in items:
+        folder, file = item.path.parent.name, item.path.name
+        item.add_marker(pytest.mark.xdist_group("deployed" if folder in ("e2e", "pages") else f"{folder}/{file}"))
