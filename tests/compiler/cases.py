@@ -560,6 +560,10 @@ BAD = {
         of_data("a: {parameter: /b, version: 3}"),
         ["3: objects[0].data.a.version: a number is no text; expected the number of a version, in quotes"],
     ),
+    "the path of a parameter without its first slash": Bad(
+        of_data("a: {parameter: b/c}"),
+        [f"3: objects[0].data.a.parameter: a text of 3 characters is wrong; expected {PARAMETER.expected}"],
+    ),
     "a parameter with its version": Bad(
         of_data("a: {parameter: '/b:3'}"),
         [f"3: objects[0].data.a.parameter: a text of 4 characters is wrong; expected {PARAMETER.expected}"],

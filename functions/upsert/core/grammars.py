@@ -50,9 +50,10 @@ SECRET_ID = grammar(
 # https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
 SECRET_STAGE = grammar("[!-~]{1,256}", "a staging label, such as AWSPREVIOUS")
 SECRET_VERSION = grammar("[!-~]{32,64}", "the id of a version, of 32 to 64 characters")
+# The name of one that has a path begins with a slash.
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-paramstore-su-create.html
 PARAMETER = grammar(
-    r"(?=.{1,2048}$)(arn:aws[a-z-]*:ssm:[a-z0-9-]+:[0-9]{12}:parameter/|/)?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*",
+    r"(?=.{1,2048}$)((arn:aws[a-z-]*:ssm:[a-z0-9-]+:[0-9]{12}:parameter)?(/[A-Za-z0-9_.-]+)+|[A-Za-z0-9_.-]+)",
     "a parameter's name in this account and region, such as /apps/api/token, or its ARN",
 )
 PARAMETER_VERSION = grammar("[1-9][0-9]{0,18}", "the number of a version, in quotes")
