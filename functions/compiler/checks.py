@@ -28,6 +28,8 @@ from upsert.sources.source import Folder, NoFile
 
 VERSION = 1
 MOST_OBJECTS = 1000
+# Of values that stand in the file and beside it. A run holds them several times over.
+MOST_GIVEN = 16 * 1024 * 1024
 
 FILE_FIELDS = ("version", "clusters", "objects")
 CLUSTER_FIELDS = ("name", "region", "role_arn")
@@ -93,7 +95,11 @@ def _objects(fields: Fields, clusters: Sequence[Target], folder: Folder) -> tupl
         fields.wrong("objects", f"a list of {len(given)} is wrong; expected at most {MOST_OBJECTS}")
         return ()
     entries = fields.children("objects", "objects, each with a name and namespaces")
-    return tuple(_object(at, clusters, folder) for at in entries)
+    found = tuple(_object(at, clusters, folder) for at in entries)
+    size = sum(len(sources.given(part.ref)) for one in found for part in one.parts)
+    if size > MOST_GIVEN:
+        fields.wrong("objects", f"values and files have {size} bytes in all; expected at most {MOST_GIVEN}")
+    return found
 
 
 def _object(at: Fields, clusters: Sequence[Target], folder: Folder) -> Object:

@@ -73,3 +73,18 @@ def test_an_object_of_very_many_parts_compiles_quickly(tmp_path: Path) -> None:
     started = time.perf_counter()
     assert compile_objects(text.encode(), "objects.yaml", Beside(tmp_path))
     assert time.perf_counter() - started < SECONDS
+
+
+def test_what_a_run_could_not_hold_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "large.bin").write_bytes(b"\xff" * 1024 * 1024)
+
+    def settings(count: int) -> bytes:
+        given = "data: {large.bin: {file: large.bin}}, namespaces: {include: [team-a]}"
+        return a_file(*(f"{{kind: ConfigMap, name: settings-{n}, {given}}}" for n in range(count))).encode()
+
+    assert compile_objects(settings(16), "objects.yaml", Beside(tmp_path))
+    with pytest.raises(InputError) as refused:
+        compile_objects(settings(17), "objects.yaml", Beside(tmp_path))
+    assert refused.value.problems == (
+        "objects.yaml:2: objects: values and files have 17825792 bytes in all; expected at most 16777216",
+    )

@@ -8,7 +8,10 @@ from functools import partial
 from upsert.core.fields import Fields
 from upsert.core.objects import Part, Ref
 from upsert.sources import ecr, files, parameter_store, secrets_manager
+from upsert.sources.files import given
 from upsert.sources.source import AwsApi, Folder, Reading, Source
+
+__all__ = ["TABLE", "Reader", "given", "read"]
 
 TABLE: dict[str, Source] = {
     source.word: source
@@ -45,7 +48,7 @@ class Reader:
 
     def given(self, ref: Ref) -> bytes:
         """Return the value that stands in the repository, or nothing if it is kept elsewhere."""
-        return files.given(ref)
+        return given(ref)
 
     def host(self, ref: Ref) -> str:
         """Return the host of a login, with words for what only a deployment knows, or nothing if there is none."""
