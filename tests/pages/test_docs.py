@@ -265,3 +265,42 @@ def logins_of(desk: Desk, namespace: str) -> dict[str, dict[str, str]]:
     assert found is not None
     auths: dict[str, dict[str, str]] = json.loads(base64.b64decode(found["data"][".dockerconfigjson"]))["auths"]
     return auths
+
+
+EXTERNAL_SECRETS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: externalsecrets.external-secrets.io}
+spec:
+  group: external-secrets.io
+  scope: Namespaced
+  names: {kind: ExternalSecret, plural: externalsecrets, singular: externalsecret}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+
+
+def test_from_external_secrets_operator(desk: Desk) -> None:
+    """The operator itself is not there: what is tried is that its object and its Secret take these patches."""
+    plane, team = desk.world.control_plane, "team-api"
+    plane.create_namespace(team)
+    plane.apply_yaml(EXTERNAL_SECRETS)
+    plane.kubectl("wait", "--for=condition=Established", "crd/externalsecrets.external-secrets.io", "--timeout=60s")
+    root = f"/apis/external-secrets.io/v1/namespaces/{team}/externalsecrets"
+    theirs = {"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": {"name": "api-config"}}
+    made = plane.request("POST", root, theirs | {"spec": {"target": {"creationPolicy": "Owner"}}})
+    owner = {"apiVersion": theirs["apiVersion"], "kind": theirs["kind"], "name": "api-config"}
+    owners = [owner | {"uid": made["metadata"]["uid"]}]
+    plane.create_secret(team, {"metadata": {"name": "api-config", "ownerReferences": owners}}, "external-secrets")
+    desk.follow("docs/adopting.md", "External Secrets Operator beside it")
+    after = plane.request("GET", f"{root}/api-config")["spec"]
+    assert after == {
+        "refreshPolicy": "CreatedOnce",
+        "target": {"creationPolicy": "Orphan", "deletionPolicy": "Retain"},
+    }
+    secret = plane.get_secret(team, "api-config")
+    assert secret is not None
+    assert "ownerReferences" not in secret["metadata"]

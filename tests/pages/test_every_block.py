@@ -88,7 +88,7 @@ Some text `make it`.
 
 <!-- needs AWS: because of this -->
 
-    sam four --parameter-overrides Name=NAME
+    sam four --parameter-overrides Name=NAME --capabilities CAPABILITY_NAMED_IAM
 
     not a command at all
 
@@ -110,7 +110,8 @@ def test_blocks_are_found_as_a_reader_sees_them(tmp_path: Path) -> None:
     assert one.commands == ["make one      # with a comment", "aws two \\\n  --more"]
     assert (three.text, three.line) == ("kubectl three", 12)
     assert (four.section, four.needs) == ("Another", ("AWS", "because of this"))
-    assert four.filled({"NAME": "demo", "Name": "no"}) == "sam four --parameter-overrides Name=demo"
+    words = {"NAME": "demo", "Name": "no", "OVER": "no"}
+    assert four.filled(words) == "sam four --parameter-overrides Name=demo --capabilities CAPABILITY_NAMED_IAM"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Block:
         if not words:
             return self.text
         places = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-        return re.sub(rf"(?<![\w$]){places}(?![\w=])", lambda found: words[found[0]], self.text)
+        return re.sub(rf"(?<![\w$])(?:{places})(?![\w=])", lambda found: words[found[0]], self.text)
 
     def __str__(self) -> str:
         """Return where it is."""
