@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-export PYTHON := $(shell for python in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python3.13; do \
+export PYTHON := $(shell for python in python3.13 "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.13*/bin/python3.13; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && { command -v "$$python"; break; }; done)
 export SAM_CLI_TELEMETRY := 0
 
@@ -129,11 +129,12 @@ clean: ## remove everything that was built here
 
 # Nothing of this goes to standard output, which may be read by a program.
 define INSTALL
-	@test -n "$(PYTHON)" || { echo "Python 3.13 is needed: neither on PATH nor under ~/.pyenv/versions" >&2; exit 1; }
-	@echo "==> installing $(@D)" >&2
+	@test -n "$(PYTHON)" || { echo "Python 3.13 is needed: on PATH, or in pyenv's folder (PYENV_ROOT, or ~/.pyenv)" >&2; exit 1; }
+	@echo "==> installing $(@D): $$(grep -c == $<) packages" >&2
 	@rm -rf $(@D)
-	@"$(PYTHON)" -m venv $(@D) >&2
-	@$(@D)/bin/pip --disable-pip-version-check install --quiet --require-hashes --requirement $< >&2
+	@SECONDS=0; "$(PYTHON)" -m venv $(@D) >&2; \
+	  $(@D)/bin/pip --disable-pip-version-check install --quiet --require-hashes --requirement $< >&2; \
+	  echo "    took $$SECONDS s" >&2
 	@touch $@
 endef
 
@@ -144,7 +145,9 @@ endef
 .venv/go-tools/.installed: tests/go-tools/go.mod tests/go-tools/go.sum .venv/go/.installed
 	@echo "==> building $(@D)" >&2
 	@rm -rf $(@D)
-	@cd tests/go-tools; GOTOOLCHAIN=local CGO_ENABLED=0 GOBIN="$(CURDIR)/$(@D)" ../../.venv/go/bin/go install -trimpath tool >&2
+	@SECONDS=0; cd tests/go-tools; \
+	  GOTOOLCHAIN=local CGO_ENABLED=0 GOBIN="$(CURDIR)/$(@D)" ../../.venv/go/bin/go install -trimpath tool >&2; \
+	  echo "    took $$SECONDS s" >&2
 	@touch $@
 
 .venv/%/.installed: tests/requirements/%.txt
