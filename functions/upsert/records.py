@@ -44,6 +44,7 @@ class Records:
                     took_over_from=list(outcome.took_over_from),
                     status=outcome.status,
                     duration_ms=outcome.duration_ms,
+                    **({"keeps_keys_of": list(outcome.keeps_keys_of)} if outcome.keeps_keys_of else {}),
                 )
             case Skipped():
                 self._telemetry.info(

@@ -176,6 +176,24 @@ def test_every_other_manager_is_named(place: Place) -> None:
     assert place.refresh().took_over_from == ("a person",)
 
 
+@pytest.mark.parametrize("policy", list(OnConflict))
+def test_another_managers_own_keys_stay_and_it_is_named(place: Place, policy: OnConflict) -> None:
+    theirs = {"extra": base64.b64encode(b"theirs").decode()}
+    place.store(pull_secret() | {"data": theirs | pull_secret()["data"]}, "somebody")
+    place.refresh()
+
+    outcome = place.refresh(on_conflict=policy)
+
+    assert isinstance(outcome, Applied)
+    assert outcome.keeps_keys_of == ("somebody",)
+    assert place.secret()["data"]["extra"] == theirs["extra"]
+
+
+def test_where_nobody_has_other_keys_nobody_is_named(place: Place) -> None:
+    place.store(pull_secret(), "kubectl-create")
+    assert place.refresh().keeps_keys_of == ()
+
+
 def applied_by_kubectl(place: Place, password: str) -> None:
     place.kubectl("apply", "--filename=-", stdin=json.dumps(pull_secret(password=password)))
 

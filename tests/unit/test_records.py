@@ -116,6 +116,22 @@ def bodies(written: Written) -> list[dict[str, Any]]:
             },
         ),
         (
+            replace(APPLIED, keeps_keys_of=("somebody",)),
+            {
+                "level": "INFO",
+                "message": "object.applied",
+                "object": TITLE,
+                "namespace": "team-a",
+                "uid": "u-1",
+                "resource_version": "42",
+                "change": "updated",
+                "took_over_from": ["helm"],
+                "status": 200,
+                "duration_ms": 12,
+                "keeps_keys_of": ["somebody"],
+            },
+        ),
+        (
             SKIPPED,
             {
                 "level": "INFO",

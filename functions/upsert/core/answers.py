@@ -14,7 +14,8 @@ class Written:
     `holds_last_applied` is whether kubectl's copy is in it, `is_being_deleted` whether it only waits for finalizers.
     `blind_keys` are what others write as `stringData`, for which no conflict is ever reported, each with its manager.
     `is_dated` is whether it tells, by `changed_at`, when an apply of ours last changed one of our fields; that is None
-    if none ever did, since the values were there before.
+    if none ever did, since the values were there before. `keeps_keys_of` are those who have keys of its data that are
+    none of ours, sorted.
     """
 
     uid: str
@@ -24,6 +25,7 @@ class Written:
     blind_keys: tuple[tuple[str, frozenset[str]], ...] = ()
     is_dated: bool = False
     changed_at: datetime | None = None
+    keeps_keys_of: tuple[str, ...] = ()
 
     def blind_managers(self, keys: Collection[str]) -> tuple[str, ...]:
         """Return those who write one of the keys as `stringData`, sorted."""

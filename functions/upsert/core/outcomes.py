@@ -13,7 +13,8 @@ from upsert.core.remedies import Asked
 class Applied:
     """The object is in place; `uid` and `resource_version` are the server's.
 
-    `change` is ``created``, ``updated``, or ``unchanged`` if the same was there before.
+    `change` is ``created``, ``updated``, or ``unchanged`` if the same was there before. `keeps_keys_of` are field
+    managers who have other keys in it, which stay.
     """
 
     title: str
@@ -24,6 +25,7 @@ class Applied:
     took_over_from: tuple[str, ...]
     status: int
     duration_ms: int
+    keeps_keys_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def applied(
         took_over_from=took_over_from,
         status=answer.status,
         duration_ms=round(seconds * 1000),
+        keeps_keys_of=written.keeps_keys_of,
     )
 
 

@@ -33,6 +33,7 @@ _POLICY = re.compile(
 _FULL_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]{1,253})")
 _UNKNOWN_QUOTA = re.compile(r"status unknown for quota: ([a-z0-9.-]{1,253})")
 _CODE = re.compile(r"[A-Za-z]{1,64}")
+_UNSHOWN = "a field manager whose name cannot be shown"
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9-]{1,64}")
 
@@ -89,6 +90,7 @@ def parse_written(status: int, document: Mapping[str, Any]) -> Written:
         blind_keys=tuple(_blind_keys(managed_fields)),
         is_dated=bool(ours),
         changed_at=_timestamp(ours[0]["time"]) if ours and ours[0].get("time") else None,
+        keeps_keys_of=_others(managed_fields, ours),
     )
 
 
@@ -146,7 +148,19 @@ def _blind_keys(managed_fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[s
     for entry in managed_fields:
         keys = frozenset(key.removeprefix("f:") for key in _mapping(entry.get("fieldsV1", {}), "f:stringData"))
         if keys and entry.get("manager") != FIELD_MANAGER:
-            yield _match(_NAME, entry.get("manager")) or "a field manager whose name cannot be shown", keys
+            yield _match(_NAME, entry.get("manager")) or _UNSHOWN, keys
+
+
+def _others(managed_fields: Iterable[Mapping[str, Any]], ours: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return who has keys of the data that our own entry does not have."""
+    mine = {key for entry in ours for key in _keys(entry)}
+    names = (entry.get("manager") for entry in managed_fields if not _keys(entry) <= mine)
+    return tuple(sorted({_match(_NAME, name) or _UNSHOWN for name in names}))
+
+
+def _keys(entry: Mapping[str, Any]) -> set[str]:
+    fields = entry.get("fieldsV1") or {}
+    return {key for place in ("f:data", "f:binaryData") for key in _mapping(fields, place) if key.startswith("f:")}
 
 
 def _denied_by(message: str) -> str:
