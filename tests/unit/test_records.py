@@ -154,7 +154,7 @@ def bodies(written: Written) -> list[dict[str, Any]]:
             },
         ),
     ],
-    ids=["applied", "skipped", "failed"],
+    ids=["applied", "applied beside others", "skipped", "failed"],
 )
 def test_the_record_of_an_object_in_a_namespace_has_these_fields(
     written: Written, outcome: Outcome, record: dict[str, Any]
