@@ -1,8 +1,10 @@
 """The fake cluster and the real API server give the same answers."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import pytest
@@ -11,10 +13,15 @@ from tests.support.controlplane import ControlPlane
 from tests.support.fake_cluster import FakeCluster
 from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, document, login, pull_secret, writer
 from upsert import writing
+from upsert.core import outcomes
 from upsert.core.answers import Answer, Refusal, Written
+from upsert.core.identity import REFRESHER
+from upsert.core.remedies import Asked
 from upsert.core.resources import SECRETS
 from upsert.core.sensitive import Sensitive
 from upsert.errors import InputError
+
+SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Side(Protocol):
@@ -108,12 +115,42 @@ def remove(side: Side, version: Answer[Written], *, dry_run: bool = False) -> An
 
 def shape(answer: Answer[Written]) -> Answer[Written]:
     """The answer without what differs from server to server."""
-    return replace(answer, value=answer.value and replace(answer.value, uid="", resource_version=""))
+    written = answer.value
+    if written is None:
+        return answer
+    changed_at = written.changed_at and SOME_TIME
+    return replace(
+        answer,
+        value=replace(written, uid="", resource_version="", changed_at=changed_at),
+        at=answer.at and SOME_TIME,
+    )
 
 
-def succeeded(status: int, *, holds_last_applied: bool = False, is_being_deleted: bool = False) -> Answer[Written]:
-    """The shape of an answer that succeeded."""
-    return Answer(status, value=Written("", "", holds_last_applied, is_being_deleted))
+def succeeded(
+    status: int,
+    *,
+    holds_last_applied: bool = False,
+    is_being_deleted: bool = False,
+    keeps_keys_of: tuple[str, ...] = (),
+) -> Answer[Written]:
+    """The shape of an answer that succeeded, after an apply of ours that changed something."""
+    written = Written(
+        "",
+        "",
+        holds_last_applied,
+        is_being_deleted,
+        is_dated=True,
+        changed_at=SOME_TIME,
+        keeps_keys_of=keeps_keys_of,
+    )
+    return Answer(status, value=written, at=SOME_TIME)
+
+
+def change(answer: Answer[Written]) -> str:
+    """Return what the write changed, by its answer."""
+    assert answer.value is not None
+    asked = Asked(f"secret/{SECRET}", "a", REFRESHER)
+    return outcomes.applied(asked, answer, answer.value, took_over_from=(), seconds=0.0).change
 
 
 def refused(status: int, reason: str, kind: str = "", *causes: tuple[str, str], **more: Any) -> Answer[Written]:
@@ -149,6 +186,31 @@ def test_the_same_bytes_change_nothing(side: Side) -> None:
     assert proof(apply(side, same)) == proof(apply(side, same))
 
 
+def test_the_same_bytes_are_told_as_unchanged_once_their_second_is_over(side: Side) -> None:
+    same = document()
+    created = apply(side, same)
+    time.sleep(1.1)
+
+    assert change(created) == "created"
+    assert change(apply(side, same)) == "unchanged"
+    assert change(apply(side)) == "updated"
+
+
+def test_what_another_wrote_the_same_is_unchanged_from_the_first_apply_on(side: Side) -> None:
+    side.store(pull_secret(password="the-same-password"), "kubectl-create")
+
+    granted = login(password="the-same-password", expires_at=None)
+
+    assert change(apply(side, document(granted))) == "unchanged"
+
+
+def test_another_managers_own_key_stays_and_it_is_named(side: Side) -> None:
+    body = pull_secret()
+    side.store(body | {"data": body["data"] | {"extra": "eA=="}}, "kubectl-create")
+
+    assert shape(apply(side, force=True)) == succeeded(200, keeps_keys_of=("kubectl-create",))
+
+
 def test_a_conflict_names_the_other_manager_and_changes_nothing(side: Side) -> None:
     side.store(pull_secret(), "kubectl-create")
 
@@ -172,6 +234,7 @@ def test_the_values_that_another_manager_wrote_are_no_conflict(side: Side) -> No
     granted = login(password="the-same-password")
     side.store(pull_secret(password="the-same-password"), "kubectl-create")
 
+    # The annotation that says when it expires is new.
     assert shape(apply(side, document(granted))) == succeeded(200)
 
 

@@ -5,7 +5,9 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from upsert.core.answers import Answer, Refusal, Written
@@ -29,14 +31,20 @@ class FakeSecret:
     managers: dict[str, set[tuple[str, str]]]
     immutable: bool = False
     is_being_deleted: bool = False
+    changed_at: datetime | None = None
 
     def written(self) -> Written:
         """Return what an answer says of it."""
+        data = [managers for name, managers in self.managers.items() if name.startswith("data/")]
+        others = {manager for managers in data if _APPLIER not in managers for manager, _ in managers}
         return Written(
             self.uid,
             str(self.version),
             holds_last_applied=_annotation(LAST_APPLIED) in self.fields,
             is_being_deleted=self.is_being_deleted,
+            is_dated=any(_APPLIER in managers for managers in self.managers.values()),
+            changed_at=self.changed_at,
+            keeps_keys_of=tuple(sorted(others)),
         )
 
 
@@ -139,7 +147,7 @@ class FakeCluster:
             if not dry_run and secret.fields.pop(_annotation(LAST_APPLIED), None) is not None:
                 secret.version = next(self._versions)
                 after = secret.written()
-            return Answer(200, value=after)
+            return Answer(200, value=after, at=_now())
 
     def _create(self, place: FakeNamespace, name: str, body: Mapping[str, Any], *, dry_run: bool) -> Answer[Written]:
         if place.terminating:
@@ -147,11 +155,13 @@ class FakeCluster:
         if place.quota_full:
             return Answer(403, refusal=Refusal("Forbidden", "secrets", quota="full"))
         fields = _fields(body)
-        secret = FakeSecret(str(uuid.uuid4()), next(self._versions), fields, {key: {_APPLIER} for key in fields})
+        secret = FakeSecret(
+            str(uuid.uuid4()), next(self._versions), fields, {key: {_APPLIER} for key in fields}, changed_at=_now()
+        )
         if dry_run:
-            return Answer(201, value=Written(secret.uid, ""))
+            return Answer(201, value=replace(secret.written(), resource_version=""), at=_now())
         place.secrets[name] = secret
-        return Answer(201, value=Written(secret.uid, str(secret.version)))
+        return Answer(201, value=secret.written(), at=_now())
 
     def _update(self, secret: FakeSecret, body: Mapping[str, Any], *, force: bool, dry_run: bool) -> Answer[Written]:
         claimed = _fields(body)
@@ -165,13 +175,19 @@ class FakeCluster:
             return Answer(422, refusal=Refusal("Invalid", "Secret", (("FieldValueInvalid", "type"),)))
         if secret.immutable and any(key.startswith("data/") for key in changed):
             return Answer(422, refusal=Refusal("Invalid", "Secret", (("FieldValueForbidden", "data"),)))
-        if not dry_run:
-            for key, value in claimed.items():
-                kept = set() if key in changed else secret.managers.get(key, set())
-                secret.fields[key], secret.managers[key] = value, kept | {_APPLIER}
-            if changed:
-                secret.version = next(self._versions)
-        return Answer(200, value=secret.written())
+        after = deepcopy(secret) if dry_run else secret
+        for key, value in claimed.items():
+            kept = set() if key in changed else after.managers.get(key, set())
+            after.fields[key], after.managers[key] = value, kept | {_APPLIER}
+        if changed:
+            after.version = secret.version if dry_run else next(self._versions)
+            after.changed_at = _now()
+        return Answer(200, value=after.written(), at=_now())
+
+
+def _now() -> datetime:
+    """Return the time as the server tells it: in whole seconds."""
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 def _place(path: str) -> tuple[str, str]:

@@ -40,7 +40,7 @@ class Run:
     outcomes: Mapping[str, Outcome]
 
 
-def login(host: str = HOST, *, password: str | None = None, expires_at: datetime = EXPIRES_AT) -> Material:
+def login(host: str = HOST, *, password: str | None = None, expires_at: datetime | None = EXPIRES_AT) -> Material:
     """Return what ECR gives for a host, with a password as long as ECR's unless one is given."""
     secret = password or new_password()
     texts = {"server": host, "username": "AWS", "password": secret}
