@@ -38,8 +38,18 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
     control_plane.remove_namespace(name)
 
 
+# What these files share, only one process may have: a deployment, or what `make` leaves in this folder.
+_TOGETHER = {
+    **dict.fromkeys(("e2e", "pages"), "deployed"),
+    **dict.fromkeys(
+        ("test_alone.py", "test_build.py", "test_command.py", "test_release.py", "test_shipped.py"), "made"
+    ),
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have each file run by one process, and one process run all that share a deployment."""
+    """Have each file run by one process."""
     for item in items:
         folder, file = item.path.parent.name, item.path.name
-        item.add_marker(pytest.mark.xdist_group("deployed" if folder in ("e2e", "pages") else f"{folder}/{file}"))
+        group = _TOGETHER.get(folder) or _TOGETHER.get(file) or f"{folder}/{file}"
+        item.add_marker(pytest.mark.xdist_group(group))
