@@ -6,7 +6,7 @@ from typing import Any
 
 from upsert import check
 from upsert.check import AdoptReader, AdoptWriter, NotDone, Sources
-from upsert.core import checks, document
+from upsert.core import checks, document, manifests
 from upsert.core.adoptions import Adopted, Refused, Result
 from upsert.core.answers import Answer, Written
 from upsert.core.checks import Check
@@ -100,6 +100,7 @@ class Adopter:
                 new,
                 now.data,
                 binary_keys=now.binary_keys,
+                rest=now.rest,
                 uid=now.uid,
                 resource_version=now.resource_version,
             )
@@ -133,7 +134,8 @@ class Adopter:
         return is_ours and (work.one.on_conflict is not OnConflict.REFUSE or self._is_alone(work, now))
 
     def _adopted(self, work: Work, live: LiveObject, now: LiveObject) -> Adopted:
-        as_live = replace(self.desired[work.one], data=live.data, rest=live.rest, rotating=frozenset())
+        new = self.desired[work.one]
+        as_live = replace(new, data=live.data, rest=manifests.shared(live.rest, new.rest), rotating=frozenset())
         return Adopted(
             work.one.title,
             work.namespace,

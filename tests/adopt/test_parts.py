@@ -576,6 +576,11 @@ CONFIG_MAP: dict[str, Any] = {
     "data": {"LEVEL": "info\n"},
     "binaryData": {"logo.png": "iVBORw=="},
 }
+BUDGET: dict[str, Any] = {
+    "kind": "PodDisruptionBudget",
+    "metadata": {"uid": "u-1", "resourceVersion": "7"},
+    "spec": {"selector": {"matchLabels": {"app": "api"}}},
+}
 QUOTA: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "ResourceQuota",
@@ -622,7 +627,8 @@ SMALL = {"spec": {"hard": {"pods": "10"}}}
         ),
         (QUOTA, {"f:spec": {"f:hard": {"f:pods": {}}}}, {"rest": SMALL}, True),
         (QUOTA, {"f:spec": {"f:hard": {".": {}, "f:limits.cpu": {}}}}, {"rest": SMALL}, False),
-        (QUOTA, {"f:spec": {"f:hard": {}}}, {"rest": SMALL}, True),
+        (QUOTA, {"f:spec": {"f:hard": {}}}, {"rest": SMALL}, False),
+        (BUDGET, {"f:spec": {"f:selector": {}}}, {"rest": {"spec": BUDGET["spec"]}}, True),
         (QUOTA, {"f:metadata": {"f:labels": {}}}, {"rest": SMALL}, False),
     ],
 )

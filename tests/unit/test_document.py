@@ -4,12 +4,13 @@ import base64
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
 from upsert.core import document
 from upsert.core.objects import Desired
-from upsert.core.resources import SECRETS
+from upsert.core.resources import RESOURCE_QUOTAS, SECRETS
 from upsert.core.sensitive import Sensitive
 
 NOON = datetime(2030, 1, 2, 12, 0, 0, 999999, tzinfo=UTC)
@@ -103,3 +104,23 @@ def test_a_claim_holds_the_live_values_of_the_desired_keys_and_the_version_that_
         "type": "kubernetes.io/dockerconfigjson",
         "data": {"a": base64.b64encode(b"live").decode()},
     }
+
+
+@pytest.mark.parametrize(
+    ("live", "desired", "claimed"),
+    [
+        ({"hard": {"pods": "1", "theirs": "2"}}, {"hard": {"pods": 1, "new": 3}}, {"hard": {"pods": "1"}}),
+        ({"hard": {"theirs": "2"}}, {"hard": {"new": 3}}, {}),
+        # Who says nothing of what is in there must not own it: its next apply would delete it.
+        ({"hard": {"theirs": "2"}}, {"hard": {}}, {}),
+        ({"labels": {}}, {"labels": {"new": "x"}}, {}),
+        ({"podSelector": {}, "ingress": [{"ports": [1]}]}, {"podSelector": {}, "ingress": []}, ...),
+        ({"minAvailable": 0}, {"minAvailable": "0", "maxUnavailable": 1}, {"minAvailable": 0}),
+    ],
+)
+def test_of_a_manifest_is_claimed_what_is_there_and_desired_as_it_stands_there(
+    live: dict[str, Any], desired: dict[str, Any], claimed: object
+) -> None:
+    new = Desired(RESOURCE_QUOTAS, "a", "", {}, rest={"spec": desired})
+    sent = json.loads(document.claim(new, {}, rest={"spec": live}, uid="u-1", resource_version="7").reveal())
+    assert sent.get("spec", {}) == (live if claimed is ... else claimed)

@@ -58,6 +58,9 @@ class LiveObject:
     def is_ours(self, desired: Desired) -> bool:
         """Return whether our apply owns what it is to write of all that is there."""
         there = keys_of(self.data, self.rest) & keys_of(desired.data, desired.rest)
+        if not (there or self.type):
+            # An apply of nothing leaves no trace.
+            return True
         return self.our_keys is not None and self.our_keys.issuperset(there)
 
     def rivals(self, desired: Desired) -> tuple[str, ...]:

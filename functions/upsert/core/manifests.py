@@ -7,6 +7,9 @@ from typing import Any
 
 type Path = tuple[str, ...]
 
+# The objects that an apply replaces whole, so that one field manager owns all that is in them.
+REPLACED_WHOLE = frozenset({"podSelector", "scopeSelector", "selector"})
+
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -29,6 +32,18 @@ def spelled(path: Path) -> str:
     return first + "".join(f".{name}" if _PLAIN.fullmatch(name) else f"[{json.dumps(name)}]" for name in others)
 
 
+def shared(live: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a live object says of what is desired, as it stands there: nothing that it has alone, or lacks."""
+    found: dict[str, Any] = {}
+    for name in (name for name in desired if name in live):
+        value, wanted = live[name], desired[name]
+        if not (isinstance(value, Mapping) and isinstance(wanted, Mapping)):
+            found[name] = value
+        elif (inner := shared(value, wanted)) or not (value or wanted):
+            found[name] = inner
+    return found
+
+
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     if isinstance(value, Mapping) and (value or not path):
         for name, inner in value.items():
@@ -39,10 +54,11 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 def _is_owned(path: Path, fields_v1: Mapping[str, Any]) -> bool:
     here = fields_v1
-    for name in path:
+    for place, name in enumerate(path, 1):
         if f"f:{name}" not in here:
             return False
         here = here[f"f:{name}"]
         if not any(key.startswith("f:") for key in here):
-            return True
+            # Of another object it claims the place alone, as whoever lost all that is in there still does.
+            return place == len(path) or name in REPLACED_WHOLE
     return True
