@@ -11,6 +11,7 @@ from tests.adopt.conftest import Migration
 from tests.adopt.conftest import Team as MakeTeam
 from tests.support import keyed
 from tests.support.canary import Canary
+from tests.support.certificates import make_serving_certificate
 from tests.support.controlplane import ControlPlane
 from tests.support.invocation import Seen
 from tests.support.keyed import KEPT, body, entry, owners_of, values_of
@@ -243,8 +244,48 @@ def test_a_config_map_is_imported_as_well(aws: Migration, plane: ControlPlane, t
     assert lines(aws.adopt({"action": "check"}, **settings))[-1] == f"{TEAM}/settings: adoptable"
 
 
+@pytest.mark.parametrize("type_of_secret", ["tls", "ssh-auth", "kubernetes.io/dockerconfigjson", "basic-auth"])
+def test_of_any_type_the_check_comes_first_when_nothing_is_kept_yet(
+    aws: Migration, team: MakeTeam, type_of_secret: str
+) -> None:
+    """These are the first steps of the page: a secret without a value, a check, and then the import."""
+    pair = make_serving_certificate()
+    values = {
+        "tls": {"tls.crt": pair.certificate_pem.encode(), "tls.key": pair.key_pem.encode()},
+        "ssh-auth": {"ssh-privatekey": b"a key of thirty bytes and more"},
+        "kubernetes.io/dockerconfigjson": {".dockerconfigjson": b'{"auths":{}}'},
+        "basic-auth": {"username": b"me", "password": b"correct-horse-battery"},
+    }[type_of_secret]
+    one = entry(NAME, values, type=type_of_secret, namespaces={"include": [TEAM]})
+    called = type_of_secret if "/" in type_of_secret else f"kubernetes.io/{type_of_secret}"
+    aws.secrets.kept[KEPT] = None
+    team(TEAM, body(NAME, values, type=called))
+    before = lines(aws.adopt({"action": "check"}, objects=[one]))
+    assert [line for line in before if "note" not in line] == [
+        *(f"{TEAM}/{NAME}/{key}: ONLY IN LIVE" for key in sorted(values)),
+        f"{TEAM}/{NAME}: not adoptable: only in live: {', '.join(sorted(values))}",
+    ]
+    assert lines(aws.adopt(IMPORT, objects=[one])) == [f"{TEAM}/{NAME}/{key}: imported" for key in sorted(values)]
+    assert lines(aws.adopt({"action": "check"}, objects=[one]))[-1] == f"{TEAM}/{NAME}: adoptable"
+
+
+def test_of_another_type_what_is_there_is_imported(aws: Migration, team: MakeTeam) -> None:
+    aws.secrets.kept[KEPT] = None
+    team(TEAM, body(NAME, {"tls.crt": b"half of a pair"}))
+    one = entry(NAME, {"tls.crt": b"", "tls.key": b""}, type="tls")
+    assert lines(aws.adopt(IMPORT, objects=[one])) == [f"{TEAM}/{NAME}/tls.crt: imported"]
+
+
 @pytest.mark.usefixtures("live")
 class TestRefused:
+    @pytest.mark.parametrize("there", ['{"OTHER":"1","OTHER":"2"}', '{"OTHER":NaN}'])
+    def test_what_is_kept_in_a_text_of_which_a_refresh_reads_nothing(self, aws: Migration, there: str) -> None:
+        aws.secrets.kept[KEPT] = there
+        message = refused(aws.adopt(IMPORT, **FILE))
+        assert "no member can be put into what is kept there" in message
+        assert message.count("nothing was imported") == 1
+        assert aws.secrets.kept[KEPT] == there
+
     def test_bytes_that_are_no_text(self, aws: Migration) -> None:
         data = {"keystore.p12": {"secret": KEPT, "member": "store"}}
         message = refused(aws.adopt(IMPORT, **file(data)))

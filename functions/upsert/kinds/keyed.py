@@ -51,7 +51,9 @@ def secret(
 
     def build(wanted: Object, materials: Mapping[str, Material]) -> Desired:
         data = values(materials)
-        return Desired(SECRETS, wanted.name, kind_type, data, expires_at=check(data))
+        # A check of what is not kept yet, or an import of what is not there, comes without a key that is needed.
+        is_whole = data.keys() >= set(needs_all)
+        return Desired(SECRETS, wanted.name, kind_type, data, expires_at=check(data) if is_whole else None)
 
     return Kind(word, SECRETS, kind_type, FIELDS, read, build, verdicts.of_keys)
 
