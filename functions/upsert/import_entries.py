@@ -11,7 +11,7 @@ from upsert.core.names import Names
 from upsert.core.objects import Material, Object, Part
 from upsert.core.secrecy import secrets_in
 from upsert.core.sensitive import Sensitive
-from upsert.core.value_plan import Store, Version
+from upsert.core.value_plan import MOST_BYTES, SECRET, Store, Version
 from upsert.errors import ImportRefused, SourceFailed
 from upsert.importing import UNCHANGED, ImportParts, Kept, check_usable, live_object
 
@@ -46,6 +46,12 @@ def import_entries(request: AdoptRequest, parts: ImportParts) -> AdoptReport:
             "and remove the other"
         )
     whole = docker_config.write(plan.merged)
+    size = len(whole.reveal())
+    if plan.added and size > MOST_BYTES[SECRET]:
+        raise ImportRefused(
+            f"{namespace}: secret {name} would have {size} bytes; {MOST_BYTES[SECRET]} are the most that it holds; "
+            f"{UNCHANGED}"
+        )
     check_usable(parts.sources, one, {part.place: Material({"value": whole})}, f"{namespace}: secret {name}")
     if plan.added:
         text = Sensitive(whole.reveal().decode())

@@ -498,6 +498,10 @@ class TestImport:
                 "team-a: its .dockerconfigjson is not a docker config: repeated key; nothing was imported",
             ),
             (
+                secret({"quay.io": entry("me", "é" * 9_000), "ghcr.io": entry("me", "x" * 10_500)}),
+                f"team-a: secret {ARN} would have 66623 bytes; 65536 are the most that it holds; nothing was imported",
+            ),
+            (
                 secret({"quay.io": {}}),
                 "team-a: an entry has no host or no fields, which cannot be kept; nothing was imported",
             ),

@@ -76,13 +76,22 @@ def test_a_member_with_another_value_is_named_and_not_written_over(there: str) -
 
 @pytest.mark.parametrize("kept", ["no JSON", "[]", '"a text"', "7", '{"a":1', "\ufeff{}", "[" * 100_000])
 def test_beside_what_is_no_json_object_no_member_is_put(kept: str) -> None:
-    with pytest.raises(NotKept, match="what is kept there is no JSON object"):
+    with pytest.raises(NotKept, match="no member can be put into what is kept there: a member is looked for in a"):
         changed({"a": b"one"}, kept)
 
 
-def test_in_a_text_with_a_repeated_member_none_is_the_same() -> None:
-    with pytest.raises(NotKept, match="another value is kept for a"):
-        changed({"a": b"one"}, '{"a":"one","a":"one"}')
+@pytest.mark.parametrize(
+    ("kept", "why"),
+    [
+        ('{"a":"one","a":"one"}', "is in a JSON text with a repeated member"),
+        ('{"b":"one","b":"two"}', "is in a JSON text with a repeated member"),
+        ('{"b":{"c":1,"c":1}}', "is in a JSON text with a repeated member"),
+        ('{"b":NaN}', "is looked for in a text that is no JSON"),
+    ],
+)
+def test_nor_into_a_text_of_which_a_refresh_reads_none(kept: str, why: str) -> None:
+    with pytest.raises(NotKept, match=f"what is kept there: a member {why}$"):
+        changed({"a": b"one"}, kept)
 
 
 def test_numbers_are_the_same_as_they_are_written() -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from upsert.core.sensitive import Sensitive
@@ -43,6 +43,11 @@ def reader(text: Sensitive[str]) -> Callable[[str], Sensitive[str]]:
         return Sensitive(_text(document[name]))
 
     return read
+
+
+def names(text: Sensitive[str]) -> Collection[str]:
+    """Return the names of a text's members. Raises `NotUsable` like `member` if none can be read of it."""
+    return _document(text.reveal()).keys()
 
 
 def _document(plain: str) -> Mapping[str, Any]:

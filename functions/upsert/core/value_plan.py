@@ -182,14 +182,11 @@ def _members(parts: Sequence[Part], texts: Mapping[str, Sensitive[str]], kept: S
 
 
 def _names(kept: Sensitive[str]) -> Collection[str]:
-    """Return the names of a JSON text's members. Raises `NotKept` if no member can be put beside them."""
+    """Return the names of a JSON text's members. Raises `NotKept` if a refresh could read none that is put there."""
     try:
-        document = json.loads(kept.reveal())
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
-        raise NotKept("what is kept there is no JSON object, so that no member can be put into it")
-    return document.keys()
+        return members.names(kept)
+    except NotUsable as wrong:
+        raise NotKept(f"no member can be put into what is kept there: a member {wrong}") from None
 
 
 def _is_member(kept: Sensitive[str], name: str, text: Sensitive[str]) -> bool:
