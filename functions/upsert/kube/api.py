@@ -106,7 +106,7 @@ class Api:
             with self.pace.turn():
                 # With no time for another try, what the try before came to is what is known.
                 last = self._attempt(call) or last
-            if not _is_worth_retrying(call, last):
+            if not last.is_worth_retrying:
                 return last
             is_out = last.is_outage and answered == self.pace.answers > 0
             tries, answered = tries + (not is_out), self.pace.answers
@@ -153,7 +153,3 @@ class Api:
         if not answer.is_out_of_step:
             self._connections.give_back(connection)
         return answer
-
-
-def _is_worth_retrying[T](call: Call[T], answer: Answer[T]) -> bool:
-    return answer.is_worth_retrying and not (call.is_conditional and answer.is_precondition_failed)

@@ -22,18 +22,13 @@ _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
 class Call[T](NamedTuple):
-    """One request, and what makes its answer out of a body.
-
-    `is_conditional` says that it names the version that it is for: then a conflict is an answer, not a reason to try
-    again.
-    """
+    """One request, and what makes its answer out of a body."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     parse: Parser[T]
     body: Sensitive[bytes] | None = None
-    is_conditional: bool = False
 
     def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> Answer[T]:
         """Return what the server answered."""
@@ -46,25 +41,23 @@ def get[T](path: str, query: Mapping[str, str], parse: Parser[T], *, accept: str
     return Call("GET", f"{path}?{given}" if given else path, {"Accept": accept}, parse)
 
 
-def apply(
-    path: str, document: Sensitive[bytes], *, force: bool, dry_run: bool = False, is_conditional: bool = False
-) -> Call[Written]:
+def apply(path: str, document: Sensitive[bytes], *, force: bool, dry_run: bool = False) -> Call[Written]:
     """Return a server-side apply. Unforced, it changes no field that another field manager holds.
 
     https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts
     """
-    return _patch(path, _APPLY, document, _query(force=force, dry_run=dry_run), is_conditional=is_conditional)
+    return _patch(path, _APPLY, document, _query(force=force, dry_run=dry_run))
 
 
 def merge(path: str, patch: Sensitive[bytes], *, dry_run: bool = False) -> Call[Written]:
     """Return a JSON merge patch (RFC 7386) that names the version that it is for."""
-    return _patch(path, _MERGE, patch, _query(dry_run=dry_run), is_conditional=True)
+    return _patch(path, _MERGE, patch, _query(dry_run=dry_run))
 
 
-def _patch(path: str, content_type: str, body: Sensitive[bytes], query: str, *, is_conditional: bool) -> Call[Written]:
+def _patch(path: str, content_type: str, body: Sensitive[bytes], query: str) -> Call[Written]:
     headers = {"Accept": _METADATA, "Content-Type": content_type}
     parse = partial(parsing.parse_written_of, *named_by(path))
-    return Call("PATCH", f"{path}?{query}", headers, parse, body, is_conditional)
+    return Call("PATCH", f"{path}?{query}", headers, parse, body)
 
 
 @cache

@@ -17,7 +17,6 @@ class KubeWriter:
 
     def __init__(self, api: Api) -> None:
         self.api = api
-        self._send = api.try_once
 
     @property
     def identity(self) -> Identity:
@@ -46,17 +45,17 @@ class KubeWriter:
         self, path: str, configuration: Sensitive[bytes], *, force: bool, dry_run: bool = False
     ) -> Answer[Written]:
         """Return the answer to one server-side apply."""
-        return self._send(calls.apply(path, configuration, force=force, dry_run=dry_run))
+        return self.api.try_once(calls.apply(path, configuration, force=force, dry_run=dry_run))
 
     def claim(self, path: str, configuration: Sensitive[bytes]) -> Answer[Written]:
         """Return the answer to one unforced apply of a document that names the version that it is for."""
-        return self._send(calls.apply(path, configuration, force=False, is_conditional=True))
+        return self.api.try_once(calls.apply(path, configuration, force=False))
 
     def remove_last_applied(self, path: str, written: Written, *, dry_run: bool = False) -> Answer[Written]:
         """Return the answer to the removal of kubectl's annotation from this very version of the object."""
         patch = document.without_last_applied(written.uid, written.resource_version)
-        return self._send(calls.merge(path, patch, dry_run=dry_run))
+        return self.api.try_once(calls.merge(path, patch, dry_run=dry_run))
 
     def disclaim(self, path: str, patch: Sensitive[bytes]) -> Answer[Written]:
         """Return the answer to a patch of who claims what in the version of an object that it names."""
-        return self._send(calls.merge(path, patch))
+        return self.api.try_once(calls.merge(path, patch))
