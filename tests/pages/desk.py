@@ -23,11 +23,11 @@ class CommandFailed(Exception):
 class Desk:
     """Runs what pages print, as they print it, in a copy of the repository."""
 
-    def __init__(self, world: World, folder: Path) -> None:
-        """Lay out the copy and the programs below `folder`."""
+    def __init__(self, world: World) -> None:
+        """Lay out the copy and the programs in the world's folder, which is gone with it."""
         self.world = world
-        self.copy = folder / "eks-upsert"
-        self._bin = folder / "bin"
+        self.copy = world.folder / "eks-upsert"
+        self._bin = world.folder / "bin"
         copy_repository(self.copy)
         self._bin.mkdir()
         for name in emulated.PROGRAMS:
@@ -65,7 +65,7 @@ class Desk:
         return [block.filled(words or {}) for block in here]
 
     def outputs(self) -> dict[str, str]:
-        """Return the outputs of the stack."""
+        """Return the outputs of the stack, which has to be there."""
         (stack,) = self.world.aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
         return {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
 

@@ -128,6 +128,7 @@ def test_a_bad_value_was_rotated_in(deployed: Desk) -> None:
     assert secrets.get_secret_value(SecretId="apps/proxy")["SecretString"] == "good"
 
 
+@pytest.mark.soak
 def test_service_accounts(deployed: Desk) -> None:
     plane = deployed.world.control_plane
     path = f"/api/v1/namespaces/{TEAM}/serviceaccounts"

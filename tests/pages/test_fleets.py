@@ -5,7 +5,8 @@ import json
 import pytest
 import yaml
 
-from tests.pages.conftest import WORDS, laid_out
+from tests.pages.conftest import STEPS, WORDS, laid_out
+from tests.pages.verdict import follow, judge
 from tests.support.fleet import ENTRIES, FAR, HOME, MEMBER, OTHER_ACCOUNT, SITES, Fleet, Site
 from tests.support.objects import SECRET
 from tests.support.template import ROOT
@@ -14,10 +15,10 @@ TEAM = "team-blue"
 
 
 @pytest.mark.soak
-def test_setting_up_a_fleet_and_running_it_by_hand(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_setting_up_a_fleet_and_running_it_by_hand() -> None:
     with Fleet() as fleet:
-        desk = laid_out(fleet, tmp_path_factory.mktemp("desk"))
-        desk.follow("README.md", "Deploy", WORDS)
+        desk = laid_out(fleet)
+        assert judge(follow(desk, STEPS)) == []
         words = WORDS | {"ROLE": desk.outputs()["RoleArn"]}
 
         def step(number: int, site: Site) -> str:

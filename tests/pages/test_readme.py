@@ -4,16 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pages.conftest import WORDS, laid_out
+from tests.pages.conftest import STEPS, laid_out
 from tests.pages.desk import CommandFailed, Desk
-from tests.pages.verdict import NAMESPACES, Ending, gather, judge
+from tests.pages.verdict import NAMESPACES, Ending, follow, judge
 from tests.support.objects import SECRET
-from tests.support.pages import blocks
-from tests.support.template import ROOT
 from tests.support.world import STACK, World
 
-README = ROOT / "README.md"
-STEPS = [command for block in blocks(README) if block.section == "Deploy" for command in block.commands]
 # What a slip of the hand makes of each step.
 SLIPS = {
     "make rbac | kubectl apply": ("make rbac", "make rbca"),
@@ -29,7 +25,9 @@ def test_its_steps_end_with_the_schedule_on_the_secret_in_place_and_somebody_tol
     assert len(ending.told) >= 8
 
 
-GOOD = Ending("ENABLED", dict.fromkeys(NAMESPACES, True), {"eks-upsert-no-refresh": True}, tried_first=True)
+GOOD = Ending(
+    "ENABLED", dict.fromkeys(NAMESPACES, True), {"eks-upsert-no-refresh": True}, tried_first=True, waited=True
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +39,7 @@ GOOD = Ending("ENABLED", dict.fromkeys(NAMESPACES, True), {"eks-upsert-no-refres
         (replace(GOOD, told={"eks-upsert-no-refresh": False}), "eks-upsert-no-refresh reaches nobody"),
         (replace(GOOD, told={}), "there is no alarm"),
         (replace(GOOD, tried_first=False), "nothing was tried without writing"),
+        (replace(GOOD, waited=False), "the schedule was on before anything was tried"),
     ],
 )
 def test_whatever_is_missing_in_the_end_is_told(bad: Ending, problem: str) -> None:
@@ -55,9 +54,7 @@ def test_there_is_a_slip_for_every_step() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("step", range(len(STEPS)))
 @pytest.mark.parametrize("how", ["left out", "wrong"])
-def test_a_step_that_is_left_out_or_wrong_is_noticed(
-    step: int, how: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_step_that_is_left_out_or_wrong_is_noticed(step: int, how: str) -> None:
     steps = list(STEPS)
     if how == "left out":
         del steps[step]
@@ -66,22 +63,13 @@ def test_a_step_that_is_left_out_or_wrong_is_noticed(
         assert slip[0] in steps[step]
         steps[step] = steps[step].replace(*slip)
     with World() as world:
-        desk = laid_out(world, tmp_path_factory.mktemp("desk"))
+        desk = laid_out(world)
         try:
-            for text in steps:
-                desk.shell(replaced(text))
+            problems = judge(follow(desk, steps))
         except CommandFailed as error:
-            print(f"{how}: {STEPS[step]}: {str(error).splitlines()[-1]}")
-            return
-        problems = judge(gather(desk))
+            problems = str(error).splitlines()[-1:]
     print(f"{how}: {STEPS[step]}: {problems}")
     assert problems
-
-
-def replaced(text: str) -> str:
-    for place, word in WORDS.items():
-        text = text.replace(place, word)
-    return text
 
 
 def test_uninstalling_leaves_every_secret(deployed: Desk) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.pages.desk import Desk
@@ -23,21 +23,32 @@ class Ending:
     told: Mapping[str, bool]
     """Of each alarm, whether it reaches the reader's address."""
     tried_first: bool
-    """Whether the first run of all wrote nothing."""
+    """Whether the first run of all went to its end and wrote nothing."""
+    waited: bool
+    """Whether the schedule was off until then."""
 
 
-def gather(desk: Desk) -> Ending:
-    """Return what is there now."""
+def follow(desk: Desk, steps: Sequence[str]) -> Ending:
+    """Take the steps of the README, and return what is there then; raises `CommandFailed`."""
+    waited = True
+    for step in steps:
+        desk.shell(step)
+        waited = waited and (_schedule(desk) != "ENABLED" or bool(desk.runs()))
+    return _gather(desk, waited=waited)
+
+
+def _gather(desk: Desk, *, waited: bool) -> Ending:
     aws = desk.world.aws
-    sns, schedules = aws.client("sns"), aws.client("scheduler").list_schedules()["Schedules"]
-    mailed = {one["TopicArn"] for one in sns.list_subscriptions()["Subscriptions"] if one["Endpoint"] == ADDRESS}
+    subscriptions = aws.client("sns").list_subscriptions()["Subscriptions"]
+    mailed = {one["TopicArn"] for one in subscriptions if one["Endpoint"] == ADDRESS}
     alarms = aws.client("cloudwatch").describe_alarms()["MetricAlarms"]
     runs = desk.runs()
     return Ending(
-        schedule=schedules[0]["State"] if schedules else "",
+        schedule=_schedule(desk),
         logins={name: _has_login(desk, name) for name in NAMESPACES},
         told={one["AlarmName"]: bool(mailed.intersection(one["AlarmActions"])) for one in alarms},
-        tried_first=bool(runs) and all(record["dry_run"] for record in runs[0].named("refresh.completed")),
+        tried_first=[one["dry_run"] for run in runs[:1] for one in run.named("refresh.completed")] == [True],
+        waited=waited,
     )
 
 
@@ -52,7 +63,14 @@ def judge(ending: Ending) -> list[str]:
         problems.append("there is no alarm")
     if not ending.tried_first:
         problems.append("nothing was tried without writing")
+    if not ending.waited:
+        problems.append("the schedule was on before anything was tried")
     return problems
+
+
+def _schedule(desk: Desk) -> str:
+    found = desk.world.aws.client("scheduler").list_schedules()["Schedules"]
+    return found[0]["State"] if found else ""
 
 
 def _has_login(desk: Desk, namespace: str) -> bool:
