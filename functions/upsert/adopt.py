@@ -42,8 +42,11 @@ class AdoptReport:
         """Return how many ended how."""
         return dict(Counter(ending(result) for result in self.results))
 
-    def error(self) -> UpsertError | None:
-        """Return the error that a run has to end with: something was not adopted, or nothing could be checked."""
+    def error(self, *, has_page: bool = False) -> UpsertError | None:
+        """Return the error that a run has to end with: something was not adopted, or nothing could be checked.
+
+        `has_page` is whether the log has the report as a page, too.
+        """
         left = [result for result in self.results if isinstance(result, (Refused, Failed))]
         is_checked = self.action is Action.CHECK and len(left) < len(self.results)
         if is_checked or not (left or self.not_made):
@@ -54,8 +57,10 @@ class AdoptReport:
         more = f"; and {len(left) - _NAMED_IN_ERROR} more" if len(left) > _NAMED_IN_ERROR else ""
         also = f"; {sources_failed(self.not_made)}" if self.not_made else ""
         done = _DONE.get(self.action, "checked")
+        page = ", and the report as the record adopt.report" if has_page else ""
         return ObjectsFailed(
-            f"{len(left)} of {len(self.results)} objects were not {done}: {named}{more}{also}. The log has every line"
+            f"{len(left)} of {len(self.results)} objects were not {done}: {named}{more}{also}. "
+            f"The log has every line{page}"
         )
 
 

@@ -80,9 +80,11 @@ class AdoptRecords:
         """Write the record of an object that selects no namespace."""
         self._telemetry.warning("object.unplaced", object=one.title, remedy=_UNPLACED)
 
-    def completed(self, report: AdoptReport) -> None:
-        """Write the summary of a run that went to its end."""
+    def completed(self, report: AdoptReport, *, as_markdown: bool = False) -> None:
+        """Write the summary of a run that went to its end, and the report if an error stands in the answer's place."""
         self._telemetry.info("adopt.completed", **adopt_summary(report))
+        if as_markdown and report.error():
+            self._telemetry.info("adopt.report", report=markdown(report))
 
     def _verdicts(self, where: dict[str, str], verdicts: Sequence[Verdict]) -> None:
         here = place(where["object"], where["namespace"])

@@ -225,6 +225,19 @@ def test_a_refusal_fails_the_run_after_the_others_were_adopted(aws: Migration, p
     assert FIELD_MANAGER in managers(plane.get_secret("team-b", SECRET))
 
 
+def test_the_report_of_an_adoption_that_refuses_is_in_the_log(aws: Migration, plane: ControlPlane, team: Team) -> None:
+    plane.create_secret(team("team-a"), secret(immutable=True), "kubectl-create")
+    plane.create_secret(team("team-b"), secret(), "kubectl-create")
+    seen = aws.adopt(event("adopt") | {"report": "markdown"})
+    assert str(seen.error).endswith(
+        ": not adoptable: immutable. The log has every line, and the report as the record adopt.report"
+    )
+    (record,) = seen.named("adopt.report")
+    assert record["report"].startswith("### Adopter: adopt\n\n1 adopted, 1 refused.\n")
+    assert "| refused: not adoptable: immutable | team-a |" in record["report"]
+    assert not aws.adopt(event("adopt")).named("adopt.report")
+
+
 def two(**second: Any) -> dict[str, Any]:
     """Return a file of two objects: the shipped one, and another one."""
     return {"objects": [objects.entry(), objects.entry(name="pull-again", **second)]}

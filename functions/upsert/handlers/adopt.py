@@ -36,7 +36,7 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
         report = release(request, adopt_wiring.release_parts(request, surroundings, records))
     else:
         report = adopt(request, adopt_wiring.adopt_parts(request, surroundings, records))
-    records.completed(report)
-    if error := report.error():
+    records.completed(report, as_markdown=request.as_markdown)
+    if error := report.error(has_page=request.as_markdown):
         raise error
     return adopt_answer(report, as_markdown=request.as_markdown)
