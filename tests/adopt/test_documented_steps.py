@@ -1,4 +1,4 @@
-"""The steps of docs/adopting.md for an application's Secret: each command of its blocks is run, in their order."""
+"""The steps of docs/adopting.md, for an application's Secret and for the pull Secret: each command is run, in order."""
 
 import json
 import re
@@ -14,14 +14,20 @@ import yaml
 from tests.adopt.conftest import Migration
 from tests.adopt.conftest import Team as MakeTeam
 from tests.support import keyed, objects
+from tests.support.adopter import ECR, OLD, entry, secret
 from tests.support.controlplane import ControlPlane
 from tests.support.keyed import body, owners_of, values_of
+from tests.support.objects import HOST, SECRET
+from tests.support.refresher import password_in
 from tests.support.template import load
+from upsert.core.docker_config import DATA_KEY
 from upsert.core.identity import FIELD_MANAGER
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "adopting.md"
+REPOSITORY = Path(__file__).parents[2]
+DOCUMENT = REPOSITORY / "docs" / "adopting.md"
 NAME, TEAM = "api-config", "team-api"
 LIVE = {"DB_PASSWORD": b"correct-horse-battery-staple-9", "LOG_TOKEN": b"a-token\n", "keystore.p12": b"\x00\xff store"}
+INDENTED = re.compile(r"(?:^ {7}\S.*\n)+", re.MULTILINE)
 BLOCK = re.compile(r"^( *)```(yaml|sh)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 
 
@@ -49,6 +55,12 @@ class Reader:
         self.written: dict[str, Any] = {}
         self.deployed: dict[str, Any] = {}
         self.said: list[str] = []
+        self.answers: list[dict[str, Any]] = []
+
+    def rotate(self) -> None:
+        kept = json.loads(str(self.aws.secrets.kept[keyed.KEPT]))
+        self.aws.secrets.kept[keyed.KEPT] = json.dumps(kept | {"DB_PASSWORD": "rotated-at-its-source"})
+        assert self.aws.refresh({"namespaces": [TEAM]}, objects=[self.deployed]).result["applied"] == 1
 
     def read(self, language: str, block: str) -> None:
         if language == "yaml":
@@ -69,14 +81,24 @@ class Reader:
                 self.deploy(overrides)
             case ["sam", "remote", "invoke", function, "--event", event, *rest]:
                 assert not rest or rest == ["|", "jq", "-r", ".lines[]"]
-                run = {"AdoptFunction": self.aws.adopt, "RefreshFunction": self.aws.refresh}[function]
-                seen = run(json.loads(event), objects=[self.deployed])
-                assert seen.error is None, seen.error
-                self.said = seen.result.get("lines", [])
+                self.invoke(function, event)
+            case ["sam", "remote", "invoke", function, "--event-file", file, *rest]:
+                assert not rest or rest == ["|", "jq", "-r", ".lines[]"]
+                self.invoke(function, (REPOSITORY / file).read_text())
+            case ["#", "functions/objects.yaml,", "in", "registries:", *item]:
+                more = yaml.safe_load(" ".join(item))
+                self.written = self.written | {"registries": [*self.written["registries"], *more]}
             case ["kubectl", "apply", *arguments, "-f", file]:
                 self.plane.kubectl("apply", f"--namespace={TEAM}", *arguments, f"--filename={self.folder / file}")
             case _:
                 pytest.fail(f"nobody knows how to run {words}")
+
+    def invoke(self, function: str, event: str) -> None:
+        run = {"AdoptFunction": self.aws.adopt, "RefreshFunction": self.aws.refresh}[function]
+        seen = run(json.loads(event), objects=[self.deployed])
+        assert seen.error is None, seen.error
+        self.answers.append(seen.result)
+        self.said = seen.result.get("lines", [])
 
     def deploy(self, overrides: list[str]) -> None:
         given = overrides[1:] if overrides else []
@@ -108,9 +130,7 @@ def test_whoever_follows_the_page_gets_there(reader: Reader, team: MakeTeam) -> 
         if block == "rotate":
             assert values_of(reader.live) == LIVE
             assert owners_of(reader.live) == {FIELD_MANAGER}
-            kept = json.loads(str(reader.aws.secrets.kept[keyed.KEPT]))
-            reader.aws.secrets.kept[keyed.KEPT] = json.dumps(kept | {"DB_PASSWORD": "rotated-at-its-source"})
-            assert reader.aws.refresh({"namespaces": [TEAM]}, objects=[reader.deployed]).result["applied"] == 1
+            reader.rotate()
             assert values_of(reader.live)["DB_PASSWORD"] == b"rotated-at-its-source"
             continue
         printed = "\n".join(reader.said)
@@ -130,3 +150,34 @@ def test_whoever_follows_the_page_gets_there(reader: Reader, team: MakeTeam) -> 
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert values_of(after) == LIVE | {"DB_PASSWORD": b"of the next writer"}
     assert owners_of(after) == {"next-writer"}
+
+
+OTHERS = {"quay.io": entry("team+puller", "a-password-of-a-robot-for-quay")}
+
+
+def test_whoever_follows_the_page_keeps_the_pull_secret_and_its_other_registries(
+    reader: Reader, team: MakeTeam
+) -> None:
+    reader.written = objects.entry()
+    before = {
+        name: reader.plane.create_secret(team(name), secret(ECR | more), "kubectl-create")["metadata"]["uid"]
+        for name, more in (("team-a", OTHERS), ("team-b", {}))
+    }
+    section = DOCUMENT.read_text().split("\n## The pull Secret\n")[1].split("\n## ")[0]
+    for block in INDENTED.findall(section):
+        reader.read("sh", block)
+    first, imported, second, adopted, refreshed = reader.answers
+    assert (first["not_adoptable"], first["adoptable"]) == (1, 1)
+    assert imported["lines"] == [
+        f"team-a/{SECRET}/{HOST}: left out (ECR gives a new password each time)",
+        f"team-a/{SECRET}/quay.io: imported",
+    ]
+    assert second["adoptable"] == 2
+    assert f"team-b/{SECRET}/quay.io/auth: ONLY IN NEW" in second["lines"]
+    assert (adopted["adopted"], refreshed["applied"]) == (2, 1)
+    found = {name: reader.plane.get_secret(name, SECRET) for name in before}
+    assert {name: one["metadata"]["uid"] for name, one in found.items() if one} == before
+    assert password_in(found["team-a"]) != OLD
+    assert password_in(found["team-b"]) == OLD, "no value was written by the adoption"
+    text = json.loads(values_of(found["team-a"])[DATA_KEY])
+    assert text["auths"]["quay.io"] == OTHERS["quay.io"]
