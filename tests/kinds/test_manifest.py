@@ -476,7 +476,17 @@ def test_quantities_are_compared_by_value(live: object, new: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "new"), [("1", "2"), ("1Gi", "1G"), ("1k", "1Ki"), ("1", "1m"), ("-1", "1"), ("1", "x")]
+    ("live", "new"),
+    [
+        ("1", "2"),
+        ("1Gi", "1G"),
+        ("1k", "1Ki"),
+        ("1", "1m"),
+        ("-1", "1"),
+        ("1", "x"),
+        ("1", f"1.{'0' * 40}1"),
+        (f"{10**40}", f"{10**40 + 1}"),
+    ],
 )
 def test_another_quantity_is_a_mismatch(live: object, new: object) -> None:
     assert verdicts("ResourceQuota", {"hard": {"cpu": live}}, {"hard": {"cpu": new}}) == {"spec.hard.cpu": MISMATCH}

@@ -6,7 +6,7 @@ The build makes JSON of it, so that there is no YAML here.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from upsert.core import verdicts
@@ -22,6 +22,8 @@ PLACE = "manifest"
 
 # https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?")
+# More digits than anybody writes: with 28, which are usual, numbers that differ behind them would be the same.
+_EXACT = Context(prec=4096)
 _SUFFIXES = {
     **{suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("num", -3)},
     **{suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("kMGTPE", 1)},
@@ -137,7 +139,7 @@ def _as_kept(value: Any, shape: Shape) -> Any:
         case Leaf.QUANTITY if found := QUANTITY.fullmatch(str(value)):
             number, suffix, exponent = found.groups()
             factor = _SUFFIXES[suffix] if suffix else Decimal(10) ** int(exponent or 0)
-            return format((Decimal(number) * factor).normalize(), "f")
+            return format(_EXACT.normalize(_EXACT.multiply(Decimal(number), factor)), "f")
         case _:
             return value
 
