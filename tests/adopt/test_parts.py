@@ -675,3 +675,10 @@ def test_a_copy_of_a_manifest_holds_no_old_value() -> None:
     annotations = {LAST_APPLIED: json.dumps(QUOTA)}
     body = QUOTA | {"metadata": QUOTA["metadata"] | {"annotations": annotations}}
     assert not live.parse(200, body).marks.last_applied
+
+
+def test_of_two_names_that_cannot_be_printed_the_copy_is_told() -> None:
+    copied, other = f"example.com/{'a' * 120}", f"example.com/{'b' * 120}"
+    annotations = {copied: json.dumps({"data": {"LEVEL": "old"}}), other: "nothing"}
+    body = CONFIG_MAP | {"metadata": CONFIG_MAP["metadata"] | {"annotations": annotations}}
+    assert live.parse(200, body).marks.copies == (("<unprintable name>", "stale"),)

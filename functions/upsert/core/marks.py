@@ -149,8 +149,9 @@ def _copies(annotations: Mapping[str, str], live: Mapping[str, bytes], kind: str
     read = _READ.get(kind)
     if read is None:
         return {}
-    found = {printable(name): _likeness(name, text, live, read) for name, text in sorted(annotations.items())}
-    return {name: likeness for name, likeness in found.items() if likeness}
+    found = ((printable(name), _likeness(name, text, live, read)) for name, text in sorted(annotations.items()))
+    # Names that cannot be printed are one: a later one that is no copy does not take an earlier one's place.
+    return {name: likeness for name, likeness in found if likeness}
 
 
 def _likeness(name: str, text: str, live: Mapping[str, bytes], read: Callable[[Any], dict[str, bytes]]) -> str:
