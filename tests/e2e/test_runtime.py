@@ -25,8 +25,14 @@ ENVIRONMENT = {
 }
 # What the cluster in the shipped events is in.
 FLEET = [{"name": "demo"}, {"name": "team-blue"}]
-OF_A_FLEET = ("clusters-for.json", "one-cluster.json", "one-of-fleet.json")
+OF_A_FLEET = ("clusters-for.json", "one-cluster.json", "one-of-fleet.json", "summary-of.json")
 ANSWERED_AT_ONCE = {"clusters-for.json": ["demo", "team-blue"]}
+# What the answer counts of those for which nothing is asked: sources that are in no object, and runs that are over.
+COUNTED_AT_ONCE = {
+    "secret-changed.json": {"applied": 0, "api_requests": 0},
+    "parameter-changed.json": {"applied": 0, "api_requests": 0},
+    "summary-of.json": {"clusters": 3},
+}
 COLD_STARTS = 3
 
 
@@ -85,6 +91,8 @@ def test_every_shipped_event_gets_as_far_as_asking_aws(templates: dict[bool, Pat
             answer = runtime.invoke(event(name)).payload
     if name in ANSWERED_AT_ONCE:
         assert answer == ANSWERED_AT_ONCE[name]
+    elif name in COUNTED_AT_ONCE:
+        assert {key: answer[key] for key in COUNTED_AT_ONCE[name]} == COUNTED_AT_ONCE[name]
     else:
         assert "EndpointConnectionError" in answer["errorMessage"]
 

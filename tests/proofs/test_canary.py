@@ -485,7 +485,7 @@ def test_nothing_of_a_kept_value_is_said_whatever_it_holds(
     known.learn("kept value", KEPT)
     assert search(seen, api.bearers) == set()
     assert {name for text in seen.texts for name in known.leaks(text)} == set()
-    assert store.calls == ["GetSecretValue"]
+    assert store.calls == ["BatchGetSecretValue"]
 
 
 def test_settings_that_stop_a_run_say_no_secret(aws: Aws, api: HostileApi, search: Search) -> None:
