@@ -144,7 +144,7 @@ def test_a_check_takes_milliseconds() -> None:
         kinds.build(TLS, both)
         seconds.append(time.process_time() - started)
 
-    assert min(seconds) < 0.01
+    assert min(seconds) < 0.05
 
 
 def test_an_expired_one_is_applied_and_says_so(control_plane: ControlPlane, namespace: str) -> None:
