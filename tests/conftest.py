@@ -47,6 +47,8 @@ _TOGETHER = {
 }
 
 
+# Before pytest-xdist, which reads the groups in the same hook.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have each file run by one process."""
     for item in items:
