@@ -203,6 +203,10 @@ _MEANINGS = (
         "an anchor (&) of a name that is taken; expected another name, or quotes around the text",
     ),
     ("but found another document", "a second document; expected one"),
+    (
+        "expected alphabetic or numeric character",
+        'a * or & without a name behind it; expected quotes around the text, such as "*"',
+    ),
 )
 # It quotes single characters and the names of tokens, but also tags.
 _QUOTATION = re.compile(r"'(?!<)[^']{2,}'")

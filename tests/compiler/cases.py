@@ -181,6 +181,10 @@ UNREADABLE = {
     "a zero byte": Bad("version: 1\n\x00", ["2: the character U+0000 is in it; expected text"]),
     "a tab": Bad("version: 1\nobjects:\n\t- name: a\n", ["3: a tab; expected spaces"]),
     "a second document": Bad(a_file(an_object()) + "---\nversion: 1\n", ["5: a second document; expected one"]),
+    "a star without quotes": Bad(
+        a_file(an_object(namespaces="{include: [*]}")),
+        ['3: a * or & without a name behind it; expected quotes around the text, such as "*"'],
+    ),
     "an anchor that is missing": Bad(
         of_registries("*common"),
         ["3: an alias (*) whose anchor (&) is missing; expected one before it, or quotes around the text"],
