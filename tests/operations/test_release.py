@@ -24,7 +24,9 @@ from tests.support.world import World
 
 FUNCTIONS = ("RefreshFunction.zip", "AdoptFunction.zip")
 # What python3.13 is called here.
-HERE = {**os.environ, "PYTHON": sys.executable}
+# Without what a `make` that runs these tests would have those do that they run.
+_OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+HERE = {**{name: value for name, value in os.environ.items() if name not in _OF_MAKE}, "PYTHON": sys.executable}
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,10 @@ from tests.support.world import STACK, Run, World
 
 _VENVS = ROOT / ".venv"
 
+# What whoever types commands does not have: the settings of these tests, and those of a `make` that runs them. With
+# the latter, make would also say on standard output in which folder it is.
+_NOT_A_PERSONS = ("PYTHONPATH", "PYTHON", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+
 
 class CommandFailed(Exception):
     """A command of a page ended with an error; the message holds what it printed."""
@@ -77,7 +81,7 @@ class Desk:
     @property
     def environment(self) -> dict[str, str]:
         """Return the environment of the shell."""
-        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHON")}
+        kept = {name: value for name, value in os.environ.items() if name not in _NOT_A_PERSONS}
         path = f"{self._bin}{os.pathsep}{os.environ['PATH']}"
         return {
             **kept, **self.world.aws.client_environment,
