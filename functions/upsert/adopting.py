@@ -97,10 +97,9 @@ class Adopter:
         new, written = self.desired[work.one], Written(now.uid, now.resource_version)
         if not now.is_ours(new):
             configuration = document.claim(
-                new,
+                _as_it_stands(new, now),
                 now.data,
                 binary_keys=now.binary_keys,
-                rest=now.rest,
                 uid=now.uid,
                 resource_version=now.resource_version,
             )
@@ -135,7 +134,7 @@ class Adopter:
 
     def _adopted(self, work: Work, live: LiveObject, now: LiveObject) -> Adopted:
         new = self.desired[work.one]
-        as_live = replace(new, data=live.data, rest=manifests.shared(live.rest, new.rest), rotating=frozenset())
+        as_live = replace(_as_it_stands(new, live), data=live.data, rotating=frozenset())
         return Adopted(
             work.one.title,
             work.namespace,
@@ -157,6 +156,11 @@ class Adopter:
 
 
 _SINCE = "changed since the check; check again"
+
+
+def _as_it_stands(new: Desired, live: LiveObject) -> Desired:
+    """Return what is desired with what a live object says of it, if it is a manifest's."""
+    return replace(new, rest=manifests.shared(live.rest, new.rest))
 
 
 def _done(answer: Answer[Written]) -> Written:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from upsert.core import document
+from upsert.core import document, manifests
 from upsert.core.objects import Desired
 from upsert.core.resources import RESOURCE_QUOTAS, SECRETS
 from upsert.core.sensitive import Sensitive
@@ -122,5 +122,6 @@ def test_of_a_manifest_is_claimed_what_is_there_and_desired_as_it_stands_there(
     live: dict[str, Any], desired: dict[str, Any], claimed: object
 ) -> None:
     new = Desired(RESOURCE_QUOTAS, "a", "", {}, rest={"spec": desired})
-    sent = json.loads(document.claim(new, {}, rest={"spec": live}, uid="u-1", resource_version="7").reveal())
+    there = replace(new, rest=manifests.shared({"spec": live}, new.rest))
+    sent = json.loads(document.claim(there, {}, uid="u-1", resource_version="7").reveal())
     assert sent.get("spec", {}) == (live if claimed is ... else claimed)

@@ -4,19 +4,15 @@ import base64
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from upsert.core import manifests
 from upsert.core.objects import Desired
 from upsert.core.resources import CONFIG_MAPS, SECRETS, Resource
 from upsert.core.sensitive import Sensitive
 
 EXPIRES_AT = "eks-upsert/expires-at"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-
-_NOTHING: Mapping[str, Any] = {}
 
 # What YAML takes for no character, for the end of a line, or for a mark of order.
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -38,22 +34,20 @@ def claim(
     live: Mapping[str, Sensitive[bytes]],
     *,
     binary_keys: Collection[str] = (),
-    rest: Mapping[str, Any] = _NOTHING,
     uid: str,
     resource_version: str,
 ) -> Sensitive[bytes]:
     """Return the apply configuration that claims, of a live object, what is desired, with its values.
 
-    `binary_keys` are those that the live object has in ``binaryData``: the API server takes no key in both places.
-    `rest` is what it says if it has no data.
+    `binary_keys` are those that the live object has in ``binaryData``: the API server takes no key in both places. Of a
+    manifest, `desired` says what stands there.
 
     It holds the object's uid and resourceVersion: the API server refuses it with a 409 once the object has changed,
     and, since no new object can have that uid, does not create one in the place of one that is gone.
     """
     mine = {key: live[key] for key in desired.data if key in live}
     bound = {"uid": uid, "resourceVersion": resource_version}
-    there = replace(desired, rest=manifests.shared(rest, desired.rest))
-    return _apply_configuration(there, mine, binary_keys, bound)
+    return _apply_configuration(desired, mine, binary_keys, bound)
 
 
 def without_last_applied(uid: str, resource_version: str) -> Sensitive[bytes]:
