@@ -47,3 +47,12 @@ class Sensitive[T: (str, bytes)]:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a Sensitive value cannot be pickled")
+
+
+def is_text(value: Sensitive[bytes]) -> bool:
+    """Return whether bytes are a text in UTF-8."""
+    try:
+        value.reveal().decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from typing import Any
 from upsert.core import members
 from upsert.core.members import NotUsable
 from upsert.core.objects import Object, Part, Ref
-from upsert.core.sensitive import Sensitive
+from upsert.core.sensitive import Sensitive, is_text
 
 SECRET, PARAMETER = "secret", "parameter"
 # https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
@@ -93,7 +93,7 @@ def split(one: Object, live: Mapping[str, Sensitive[bytes]], unprintable: Collec
             left_out[key] = "the file does not name it, and its name cannot be printed"
             continue
         else:
-            decode = () if _is_text(value) else (("decode", "base64"),)
+            decode = () if is_text(value) else (("decode", "base64"),)
             part = Part(key, Ref(SECRET, (*decode, ("member", key), (SECRET, home))))
             added.append(part)
         parts.append(part)
@@ -135,18 +135,10 @@ def _home(one: Object) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-def _is_text(value: Sensitive[bytes]) -> bool:
-    try:
-        value.reveal().decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _text(part: Part, value: Sensitive[bytes]) -> Sensitive[str]:
     if part.ref.get("decode"):
         return Sensitive(base64.b64encode(value.reveal()).decode())
-    if not _is_text(value):
+    if not is_text(value):
         raise NotKept(f"{part.place}: is no UTF-8; say `decode: base64` in its entry, and it is kept as that")
     return Sensitive(value.reveal().decode())
 

@@ -9,7 +9,7 @@ from upsert.core import verdicts
 from upsert.core.fields import Fields
 from upsert.core.objects import Desired, Material, Object, Part
 from upsert.core.resources import CONFIG_MAPS
-from upsert.core.sensitive import Sensitive
+from upsert.core.sensitive import is_text
 from upsert.kinds import keyed
 from upsert.kinds.kind import Kind, PartReader
 
@@ -20,16 +20,8 @@ def _parts(fields: Fields, reader: PartReader) -> Sequence[Part]:
 
 def _build(wanted: Object, materials: Mapping[str, Material]) -> Desired:
     data = keyed.values(materials)
-    binary = frozenset(key for key, value in data.items() if not _is_text(value))
+    binary = frozenset(key for key, value in data.items() if not is_text(value))
     return Desired(CONFIG_MAPS, wanted.name, "", data, binary_keys=binary)
-
-
-def _is_text(value: Sensitive[bytes]) -> bool:
-    try:
-        value.reveal().decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 KIND = Kind(
