@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from itertools import batched
 from typing import Any
 
-from upsert.core.fields import Fields
 from upsert.core.grammars import PARAMETER, PARAMETER_LABEL, PARAMETER_VERSION
-from upsert.core.objects import Part, Ref
+from upsert.core.objects import Ref
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
 from upsert.sources import values
-from upsert.sources.source import AwsApi, Folder, Reading, Source
+from upsert.sources.source import AwsApi, Reading
 from upsert.sources.values import Found, Held, Place
 
 _WORD = "parameter"
@@ -24,14 +23,6 @@ _MOST_NAMES = 10
 _FOR_THE_SAKE_OF_ONE = frozenset(
     {"AccessDeniedException", "InvalidKeyId", "ParameterNotFound", "ParameterVersionNotFound", "ValidationException"}
 )
-
-
-def _form(at: Fields, _: Folder) -> Mapping[str, str]:
-    return values.form(at, _WORD, PARAMETER, _CHOICES)
-
-
-def _many(at: Fields, _: Folder) -> Sequence[Part]:
-    return values.parts(at, _WORD, PARAMETER, _CHOICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +108,11 @@ def _failed(wanted: _Wanted, error: AwsError) -> SourceFailed:
 
 
 def _help(wanted: _Wanted, error: AwsError) -> str:
-    whose = f"the role {wanted.role_arn}" if wanted.role_arn else "the function's role"
-    in_ = "" if wanted.role_arn else " (parameter {})"
     if error.is_about_a_key or error.code == "InvalidKeyId":
-        return f"its KMS key must be enabled, and {whose} needs kms:Decrypt on it{in_.format('DecryptableKeyArns')}"
+        return values.needs_key(wanted.role_arn)
     if error.code == "AccessDeniedException":
-        return (
-            f"{whose} needs ssm:GetParameters on it{in_.format('ReadableArns')}, and the policy of a VPC endpoint may "
-            "not deny it"
-        )
+        needs = values.needs(wanted.role_arn, "ssm:GetParameters", "ReadableArns")
+        return f"{needs}, and the policy of a VPC endpoint may not deny it"
     return "look for a way to the Systems Manager API (NAT gateway or VPC endpoint ssm)"
 
 
@@ -134,4 +121,4 @@ def _vouched_for(name: str) -> str:
     return f"parameter {name}" if name.startswith("arn:") else "the parameter that the file of objects names here"
 
 
-PARAMETER_STORE = Source(_WORD, form=_form, many=_many, read=_read)
+PARAMETER_STORE = values.row(_WORD, PARAMETER, _CHOICES, _read)

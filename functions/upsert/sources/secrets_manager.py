@@ -6,13 +6,12 @@ from itertools import batched
 from typing import Any
 
 from upsert.core.aws_errors import as_error
-from upsert.core.fields import Fields
 from upsert.core.grammars import SECRET_ID, SECRET_STAGE, SECRET_VERSION
-from upsert.core.objects import Part, Ref
+from upsert.core.objects import Ref
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceEmpty, SourceFailed
 from upsert.sources import values
-from upsert.sources.source import AwsApi, Folder, Reading, Source
+from upsert.sources.source import AwsApi, Reading
 from upsert.sources.values import Found, Held, Place
 
 _WORD = "secret"
@@ -33,14 +32,6 @@ _FOR_THE_SAKE_OF_ONE = frozenset(
         "ResourceNotFoundException", "ValidationException",
     }
 )  # fmt: skip
-
-
-def _form(at: Fields, _: Folder) -> Mapping[str, str]:
-    return values.form(at, _WORD, SECRET_ID, _CHOICES)
-
-
-def _many(at: Fields, _: Folder) -> Sequence[Part]:
-    return values.parts(at, _WORD, SECRET_ID, _CHOICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +193,14 @@ def _failed(wanted: _Wanted, error: AwsError) -> SourceFailed:
 
 
 def _help(wanted: _Wanted, error: AwsError) -> str:
-    whose = f"the role {wanted.role_arn}" if wanted.role_arn else "the function's role"
-    in_ = "" if wanted.role_arn else " (parameter {})"
     if error.denied == _BATCH_ACTION:
+        whose = f"the role {wanted.role_arn}" if wanted.role_arn else "the function's role"
         return f"{whose} needs {_BATCH_ACTION} on *, since it cannot be narrower, and GetSecretValue on each secret"
     if error.is_about_a_key or error.code == "DecryptionFailure":
-        return f"its KMS key must be enabled, and {whose} needs kms:Decrypt on it{in_.format('DecryptableKeyArns')}"
+        return values.needs_key(wanted.role_arn)
     if error.code == "AccessDeniedException":
-        return (
-            f"{whose} needs secretsmanager:GetSecretValue on it{in_.format('ReadableArns')}, and neither the secret's "
-            "own policy nor that of a VPC endpoint may deny it"
-        )
+        needs = values.needs(wanted.role_arn, "secretsmanager:GetSecretValue", "ReadableArns")
+        return f"{needs}, and neither the secret's own policy nor that of a VPC endpoint may deny it"
     if error.code == "InvalidRequestException":
         return "it is marked for deletion: restore it with `aws secretsmanager restore-secret`"
     if error.code == "ResourceNotFoundException":
@@ -226,4 +214,4 @@ def vouched_for(secret: str) -> str:
     return f"secret {secret}" if secret.startswith("arn:") else "the secret that the file of objects names here"
 
 
-SECRET = Source(_WORD, form=_form, many=_many, read=_read)
+SECRET = values.row(_WORD, SECRET_ID, _CHOICES, _read)

@@ -1,6 +1,6 @@
 """What the sources of kept values share: which part of a value an entry wants, and what is made of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
@@ -14,7 +14,7 @@ from upsert.core.objects import Material, Part, Ref
 from upsert.core.secrecy import secrets_in, secrets_in_bytes
 from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
-from upsert.sources.source import AwsApi, Reading
+from upsert.sources.source import AwsApi, Reading, Source
 
 _BASE64 = grammar("base64", "base64")
 _MOST_PLACES_AT_ONCE = 8
@@ -36,6 +36,18 @@ class Held:
 
 
 type Found = Held | SourceFailed
+
+
+def row(
+    word: str, id_form: Grammar, choices: Mapping[str, Grammar], read: Callable[[Collection[Ref], AwsApi], Reading]
+) -> Source:
+    """Return the row of a source of kept values. Of the `choices`, which are its own, an entry has one at most."""
+    return Source(
+        word,
+        form=lambda at, _: form(at, word, id_form, choices),
+        many=lambda at, _: parts(at, word, id_form, choices),
+        read=read,
+    )
 
 
 def form(at: Fields, word: str, id_form: Grammar, choices: Mapping[str, Grammar]) -> Mapping[str, str]:
@@ -139,6 +151,18 @@ def by_place[W](
     with ThreadPoolExecutor(min(len(places), _MOST_PLACES_AT_ONCE), thread_name_prefix="place") as pool:
         readings = pool.map(lambda item: read(*item), places.items())
         return {one: found for reading in readings for one, found in reading.items()}
+
+
+def needs(role_arn: str, action: str, parameter: str) -> str:
+    """Return what whoever reads it must be allowed, and the template's parameter that allows it to the function."""
+    if role_arn:
+        return f"the role {role_arn} needs {action} on it"
+    return f"the function's role needs {action} on it (parameter {parameter})"
+
+
+def needs_key(role_arn: str) -> str:
+    """Return what helps if a value could not be decrypted."""
+    return f"its KMS key must be enabled, and {needs(role_arn, 'kms:Decrypt', 'DecryptableKeyArns')}"
 
 
 def not_assumed(role_arn: str, what: str, error: AwsError) -> SourceFailed:
