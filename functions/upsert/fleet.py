@@ -11,8 +11,8 @@ from upsert.errors import InputError
 from upsert.tables import table
 
 _COUNTS = ("objects", "applied", "unchanged", "skipped", "failed", "not_refreshed")
-_SPARES = ("token_seconds_to_spare", "certificate_seconds_to_spare")
-_FIELDS = ("cluster", *_COUNTS, *_SPARES, "oldest_value_from", "is_whole", "dry_run", "error", "cause")
+SPARES = ("token_seconds_to_spare", "certificate_seconds_to_spare")
+_FIELDS = ("cluster", *_COUNTS, *SPARES, "oldest_value_from", "is_whole", "dry_run", "error", "cause")
 _COLUMNS = ("cluster", "objects", "applied", "failed", "oldest value")
 _LONGEST_CAUSE = 300
 
@@ -141,7 +141,7 @@ def _row(fields: Fields) -> Row:
         kinds: tuple[type, ...] = (str, type(None))
         if name in _COUNTS:
             kinds = (int,)
-        elif name in _SPARES:
+        elif name in SPARES:
             kinds = (int, type(None))
         elif name in ("is_whole", "dry_run"):
             kinds = (bool,)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from upsert.errors import SourceFailed
-from upsert.fleet import FleetReport
+from upsert.fleet import SPARES, FleetReport
 from upsert.telemetry import Telemetry
 from upsert.watched import measure_watched
 
@@ -33,7 +33,7 @@ def fleet_completed(telemetry: Telemetry, report: FleetReport) -> dict[str, Any]
     telemetry.measure("ObjectsApplied", report.total("applied"))
     telemetry.measure("ObjectsUnchanged", report.total("unchanged"))
     telemetry.measure("ObjectsSkipped", report.total("skipped"))
-    spares = {name: report.least(name) for name in ("token_seconds_to_spare", "certificate_seconds_to_spare")}
+    spares = {name: report.least(name) for name in SPARES}
     sources_failed = sum(row.error == SourceFailed.__name__ for row in report.rows)
     measure_watched(telemetry.measure, answer | spares, sources_failed=sources_failed)
     return answer

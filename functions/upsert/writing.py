@@ -50,19 +50,13 @@ def write_all(
     writer: Writer, desired: Mapping[Object, Desired], plan: Plan, *, dry_run: bool
 ) -> Iterator[tuple[Object, Outcome]]:
     """Give what became of each write, as it comes."""
-    made = {one: (new, document.desired(new), frozenset(new.data)) for one, new in desired.items()}
-    writes = [
-        _Write(
-            one,
-            Asked(one.title, namespace, writer.identity),
-            new.resource.path(namespace, one.name),
-            configuration,
-            keys,
-        )
-        for one, namespace in plan.writes
-        if (prepared := made.get(one))
-        for new, configuration, keys in (prepared,)
-    ]
+    made = {one: (new.resource, document.desired(new), frozenset(new.data)) for one, new in desired.items()}
+    writes: list[_Write] = []
+    for one, namespace in plan.writes:
+        if prepared := made.get(one):
+            resource, configuration, keys = prepared
+            asked = Asked(one.title, namespace, writer.identity)
+            writes.append(_Write(one, asked, resource.path(namespace, one.name), configuration, keys))
     return in_rounds(
         partial(_write, writer, dry_run=dry_run),
         # In another order at each run: should there be no time for all, then the ones that are left over are not the
