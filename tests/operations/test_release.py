@@ -19,14 +19,13 @@ from tests.release.notes import notes
 from tests.release.template import ARTIFACTS, CannotBePackaged, packaged
 from tests.support import sam
 from tests.support.objects import SECRET, entry
+from tests.support.processes import OF_MAKE
 from tests.support.template import FILE, ROOT, load
 from tests.support.world import World
 
 FUNCTIONS = ("RefreshFunction.zip", "AdoptFunction.zip")
 # What python3.13 is called here.
-# Without what a `make` that runs these tests would have those do that they run.
-_OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
-HERE = {**{name: value for name, value in os.environ.items() if name not in _OF_MAKE}, "PYTHON": sys.executable}
+HERE = {**{name: value for name, value in os.environ.items() if name not in OF_MAKE}, "PYTHON": sys.executable}
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,14 @@ from pathlib import Path
 from tests.pages import emulated
 from tests.support import assets
 from tests.support.pages import blocks
+from tests.support.processes import OF_MAKE
 from tests.support.template import ROOT
 from tests.support.world import STACK, Run, World
 
 _VENVS = ROOT / ".venv"
 
-# What whoever types commands does not have: the settings of these tests, and those of a `make` that runs them. With
-# the latter, make would also say on standard output in which folder it is.
-_NOT_A_PERSONS = ("PYTHONPATH", "PYTHON", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+# What whoever types commands does not have: the settings of these tests, and those of a `make` that runs them.
+_NOT_A_PERSONS = ("PYTHONPATH", "PYTHON", *OF_MAKE)
 
 
 class CommandFailed(Exception):

@@ -16,6 +16,9 @@ from typing import NoReturn, Self
 from urllib.parse import urlsplit
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
+# What a `make` that runs tests leaves in their environment. With it, a make that they run says on standard output where
+# it is.
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 _TAIL_LINES = 30
 
 
