@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +22,13 @@ from tests.support.controlplane import ControlPlane
 from tests.support.example import PAGE
 from tests.support.refresher import run, writer
 from tests.support.sam import ROOT
-from upsert import sources
+from upsert import kinds, sources
 from upsert.core.objects import Material, Object, Ref
 from upsert.errors import SourceFailed
 
 _SECTION = re.search(r"^## Recipes\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 _RECIPE = re.compile(r"```sh\n(kubectl create .*?)```\n\n```yaml\n(.*?)```", re.DOTALL)
 RECIPES = _RECIPE.findall(_SECTION[1] if _SECTION else "")
-PLURALS = {
-    "Secret": "/api/v1/namespaces/{}/secrets/{}",
-    "ConfigMap": "/api/v1/namespaces/{}/configmaps/{}",
-    "ResourceQuota": "/api/v1/namespaces/{}/resourcequotas/{}",
-    "PodDisruptionBudget": "/apis/policy/v1/namespaces/{}/poddisruptionbudgets/{}",
-}
 
 PAIR = make_serving_certificate()
 SSH_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nZGVwbG95\n-----END OPENSSH PRIVATE KEY-----\n"
@@ -155,7 +148,7 @@ def test_the_entry_writes_what_the_command_creates(plane: ControlPlane, folder: 
     one = object_of(plane, folder, entry)
     done = run(writer(plane), read({part.ref for part in one.parts}), one)
     assert not done.report.failures, done.report.failures
-    look = partial(plane.request, "GET")
-    mine, theirs = (look(PLURALS[one.kind].format(space, one.name)) for space in ("apps", "by-kubectl"))
+    resource = kinds.of(one).resource
+    mine, theirs = (plane.request("GET", resource.path(space, one.name)) for space in ("apps", "by-kubectl"))
     assert content(mine) == content(theirs)
     assert content(mine)

@@ -16,6 +16,7 @@ from tests.support import example
 from tests.support.certificates import make_serving_certificate
 from tests.support.ministack import ACCOUNT, REGION
 from tests.support.world import World
+from upsert.core.resources import WRITTEN
 
 READABLE_ARNS = ",".join(
     (
@@ -33,7 +34,7 @@ NAMESPACES = {
 }
 LOG_TOKEN = "/apps/api/log-token"
 READS = ("BatchGetSecretValue", "GetSecretValue", "GetParameters", "GetParameter")
-PLURALS = {"secret": "secrets", "configmap": "configmaps", "resourcequota": "resourcequotas"}
+PLURALS = {resource.kind.lower(): resource.plural for resource in WRITTEN}
 
 _POLL_SECONDS = 0.02
 
