@@ -28,6 +28,18 @@ from upsert.telemetry import Telemetry
 
 TITLE = "secret/aws-ecr-token"
 APPLIED = Applied(TITLE, "team-a", "u-1", "42", "updated", ("helm",), 200, 12)
+APPLIED_RECORD = {
+    "level": "INFO",
+    "message": "object.applied",
+    "object": TITLE,
+    "namespace": "team-a",
+    "uid": "u-1",
+    "resource_version": "42",
+    "change": "updated",
+    "took_over_from": ["helm"],
+    "status": 200,
+    "duration_ms": 12,
+}
 SKIPPED = Skipped(TITLE, "team-b", "terminating")
 FAILED = Failed(TITLE, "team-c", "immutable", 422, "delete it")
 ACCOUNT_FAILED = Failed("serviceaccount/default", "team-a", "service-account", 403, "apply the role")
@@ -102,34 +114,11 @@ def bodies(written: Written) -> list[dict[str, Any]]:
     [
         (
             APPLIED,
-            {
-                "level": "INFO",
-                "message": "object.applied",
-                "object": TITLE,
-                "namespace": "team-a",
-                "uid": "u-1",
-                "resource_version": "42",
-                "change": "updated",
-                "took_over_from": ["helm"],
-                "status": 200,
-                "duration_ms": 12,
-            },
+            APPLIED_RECORD,
         ),
         (
             replace(APPLIED, keeps_keys_of=("somebody",)),
-            {
-                "level": "INFO",
-                "message": "object.applied",
-                "object": TITLE,
-                "namespace": "team-a",
-                "uid": "u-1",
-                "resource_version": "42",
-                "change": "updated",
-                "took_over_from": ["helm"],
-                "status": 200,
-                "duration_ms": 12,
-                "keeps_keys_of": ["somebody"],
-            },
+            APPLIED_RECORD | {"keeps_keys_of": ["somebody"]},
         ),
         (
             SKIPPED,
