@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,7 @@ from upsert.check import Sources
 from upsert.core import live
 from upsert.core.adoptions import Imported
 from upsert.core.answers import Answer
-from upsert.core.live import LiveObject
-from upsert.core.objects import Target
+from upsert.core.objects import Object, Target
 from upsert.errors import ImportRefused
 from upsert.importing import ImportParts
 from upsert.imports import import_object
@@ -30,13 +30,16 @@ HOSTS = {"team-a": "quay.io", "team-b": "ghcr.io"}
 def run_import(namespace: str, aws: Aws) -> Imported | ImportRefused:
     """Import the entries of a namespace's Secret, which are its own registry's and ECR's."""
     body = secret(ECR | {HOSTS[namespace]: entry("robot", f"the-password-of-{namespace}")})
+    return imported(pull_object(kept=True), namespace, body, adopter.sources(""), aws)
+
+
+def imported(one: Object, namespace: str, body: dict[str, Any], sources: Sources, aws: Aws) -> Imported | ImportRefused:
+    """Import an object that stands so in a namespace."""
     body["metadata"] |= {"uid": namespace, "resourceVersion": "1"}
-    found = Answer[LiveObject](200, value=live.parse(200, body))
-    cluster = Troubled(lambda: found)
+    cluster = Troubled(lambda: Answer(200, value=live.parse(200, body)))
     cluster.everywhere = True
-    request = AdoptRequest(Action.IMPORT, Target("test"), (pull_object(kept=True),), (namespace,))
     parts = ImportParts(
-        adopter.sources(""),
+        sources,
         resource=lambda one: kinds.of(one).resource,
         own_fields=lambda one: kinds.of(one).own_fields,
         kept=lambda store: adopt_wiring.kept(store, aws),
@@ -45,7 +48,7 @@ def run_import(namespace: str, aws: Aws) -> Imported | ImportRefused:
         conceal=lambda _: None,
     )
     try:
-        (result,) = import_object(request, parts).results
+        (result,) = import_object(AdoptRequest(Action.IMPORT, Target("test"), (one,), (namespace,)), parts).results
     except ImportRefused as refused:
         return refused
     assert isinstance(result, Imported)
@@ -75,26 +78,8 @@ def test_of_two_imports_at_once_one_is_kept_and_the_other_says_that_it_lost(firs
 def import_key(namespace: str, aws: Aws) -> Imported | ImportRefused:
     """Import the one key of a namespace's Secret into the secret that both share."""
     values = {namespace.upper(): f"the-value-of-{namespace}".encode()}
-    found = keyed.body("api-config", values)
-    found["metadata"] |= {"uid": namespace, "resourceVersion": "1"}
-    cluster = Troubled(lambda: Answer(200, value=live.parse(200, found)))
-    cluster.everywhere = True
-    request = AdoptRequest(Action.IMPORT, Target("test"), (keyed.keyed_object("api-config", values),), (namespace,))
-    parts = ImportParts(
-        Sources(keyed.read_from(values), kinds.build, adopter.compare),
-        resource=lambda one: kinds.of(one).resource,
-        own_fields=lambda one: kinds.of(one).own_fields,
-        kept=lambda store: adopt_wiring.kept(store, aws),
-        connect=lambda: (cluster, cluster),
-        record=lambda _: None,
-        conceal=lambda _: None,
-    )
-    try:
-        (result,) = import_object(request, parts).results
-    except ImportRefused as refused:
-        return refused
-    assert isinstance(result, Imported)
-    return result
+    sources = Sources(keyed.read_from(values), kinds.build, adopter.compare)
+    return imported(keyed.keyed_object("api-config", values), namespace, keyed.body("api-config", values), sources, aws)
 
 
 @pytest.mark.parametrize("first", [None, '{"OF_OTHERS": 1.50}'])
