@@ -34,6 +34,12 @@ def first(story: Story) -> Invocation:
     return answer
 
 
+@pytest.fixture(autouse=True)
+def settled(story: Story) -> Iterator[None]:
+    with story.settled():
+        yield
+
+
 @pytest.mark.usefixtures("first")
 def test_each_object_is_where_the_page_says_and_nowhere_else(story: Story) -> None:
     assert {title: set(story.everywhere(title)) for title in example.titles()} == {

@@ -37,6 +37,7 @@ READS = ("BatchGetSecretValue", "GetSecretValue", "GetParameters", "GetParameter
 PLURALS = {resource.kind.lower(): resource.plural for resource in WRITTEN}
 
 _POLL_SECONDS = 0.02
+_SETTLED_SECONDS = 120.0
 
 
 @dataclass
@@ -78,6 +79,7 @@ class Story:
         self.world = world
         self.plane = world.control_plane
         self.values = Values.first()
+        self.changes = 0
         self._secrets = world.aws.client("secretsmanager")
 
     @contextmanager
@@ -105,6 +107,7 @@ class Story:
 
     def put(self, secret: str, value: str | bytes) -> None:
         """Give a secret another value, as whoever rotates it does."""
+        self.changes += 1
         self.values.secrets[secret] = value
         self._secrets.put_secret_value(SecretId=secret, **_field(value))
 
@@ -112,12 +115,28 @@ class Story:
         """Make the previous version of a secret the current one again."""
         versions = self._secrets.describe_secret(SecretId=secret)["VersionIdsToStages"]
         by_stage = {stage: version for version, stages in versions.items() for stage in stages}
+        self.changes += 1
         self._secrets.update_secret_version_stage(
             SecretId=secret,
             VersionStage="AWSCURRENT",
             MoveToVersionId=by_stage["AWSPREVIOUS"],
             RemoveFromVersionId=by_stage["AWSCURRENT"],
         )
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """When the block ends, wait until each change made in it has had the run that it wakes.
+
+        The emulator ends the runs under way when a function is changed, and a test must not see those of another.
+        """
+        runs, changes, invoked = len(self.world.runs()), self.changes, self.world.invoked
+        yield
+        wanted = runs + self.changes - changes + self.world.invoked - invoked
+        deadline = time.monotonic() + _SETTLED_SECONDS
+        while (ended := len(self.world.runs())) < wanted:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{wanted - ended} runs of changed secrets had not ended in {_SETTLED_SECONDS:g} s")
+            time.sleep(0.2)
 
     def everywhere(self, title: str) -> dict[str, dict[str, Any]]:
         """Return the object of that title in each namespace where it is."""

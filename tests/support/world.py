@@ -117,6 +117,7 @@ class World:
 
     def __init__(self, *, step: Step = nullcontext, release: Path | None = None) -> None:
         """Prepare the world; `step` shows progress, and what is deployed is `release` in place of what is built."""
+        self.invoked = 0
         self._step = step
         self._release = release
         self._stack = ExitStack()
@@ -262,6 +263,7 @@ class World:
     def invoke(self, event: object, *, keys: Keys = ROOT) -> Invocation:
         """Run the function by hand, as root unless a key is given, and return what the caller of `invoke` sees."""
         client = self.aws.client("lambda", keys)
+        self.invoked += 1
         answer = client.invoke(
             FunctionName=self.function,
             InvocationType="RequestResponse",
