@@ -406,19 +406,37 @@ def roles(**parameters: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from Stack(ClusterName="demo", **EVERYTHING, **parameters).of_type("AWS::IAM::Role").items()
 
 
-def test_every_role_is_the_stacks_own_and_is_assumed_by_one_service_for_this_account() -> None:
+def test_every_role_is_the_stacks_own_and_is_assumed_by_one_service_for_what_is_the_stacks_own() -> None:
     trusts = {}
     for name, role in roles():
         (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
-        assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": "123456789012"}}
-        trusts[name] = statement["Principal"]["Service"]
+        condition = statement["Condition"]
+        assert condition.pop("StringEquals") == {"aws:SourceAccount": "123456789012"}
+        trusts[name] = (statement["Principal"]["Service"], condition)
+    here = "eu-central-1:123456789012"
+    rules = [f"arn:aws:events:{here}:rule/eks-upsert-{source}-changed" for source in ("secret", "parameter")]
     assert trusts == {
-        "RefreshRole": "lambda.amazonaws.com",
-        "AdoptRole": "lambda.amazonaws.com",
-        "ScheduleRole": "scheduler.amazonaws.com",
-        "FleetRole": "states.amazonaws.com",
-        "SourceChangeRole": "events.amazonaws.com",
+        "RefreshRole": ("lambda.amazonaws.com", {}),
+        "AdoptRole": ("lambda.amazonaws.com", {}),
+        "ScheduleRole": ("scheduler.amazonaws.com", source_is(f"arn:aws:scheduler:{here}:schedule-group/default")),
+        "FleetRole": ("states.amazonaws.com", source_is(f"arn:aws:states:{here}:stateMachine:eks-upsert-fleet")),
+        "SourceChangeRole": ("events.amazonaws.com", source_is(rules)),
     }
+
+
+def source_is(arns: str | list[str]) -> dict[str, object]:
+    return {"ArnEquals": {"aws:SourceArn": arns}}
+
+
+def test_what_a_trust_names_has_that_name() -> None:
+    stack = Stack(ClusterName="demo", **EVERYTHING)
+    assert stack.of_type("AWS::Serverless::StateMachine")["FleetStateMachine"]["Name"] == "eks-upsert-fleet"
+    assert {name: rule["Name"] for name, rule in stack.of_type("AWS::Events::Rule").items()} == {
+        "SecretChanged": "eks-upsert-secret-changed",
+        "ParameterChanged": "eks-upsert-parameter-changed",
+    }
+    # A schedule without a group is in the group default.
+    assert "GroupName" not in stack.of_type("AWS::Scheduler::Schedule")["RefreshSchedule"]
 
 
 def test_sam_makes_no_role_of_its_own() -> None:
