@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 
 from compiler import manifests
 from upsert import kinds, sources
 from upsert.core import namespaces
-from upsert.core.fields import Fields, Grammar, Problem, grammar, shown
+from upsert.core.fields import Fields, Grammar, Problem, shown
 from upsert.core.grammars import (
     CLUSTER,
     CLUSTER_GLOB,
@@ -43,7 +44,7 @@ _SECRET, _GENERIC = "Secret", "generic"
 # Only what a kubelet pulls with can stand in a ServiceAccount's imagePullSecrets.
 _PULL_SECRET = "kubernetes.io/dockerconfigjson"  # noqa: S105 - the name of a type
 _EVERYTHING = "*"
-_WRITE = grammar("always|never", "always or never")
+_WRITE = Grammar("always|never", "always or never")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def _kind(at: Fields) -> Kind | None:
     rows = kinds.TABLE.values()
     known = tuple(dict.fromkeys(row.resource.kind for row in rows if row.resource not in MANIFESTS))
     expected = f"{' or '.join(known)}, or in its place a manifest, such as {{file: baseline/quota.yaml}}"
-    kind = at.text("kind", grammar("|".join(known), expected), default=_SECRET)
+    kind = at.text("kind", Grammar("|".join(known), expected), default=_SECRET)
     if at.value.get("kind", kind) != kind:
         return None
     if kind != _SECRET:
@@ -165,8 +166,8 @@ def _kind(at: Fields) -> Kind | None:
             at.wrong("type", f"is for Secrets alone; expected a {kind} without one")
         return kinds.find(kind, "")
     words = [row.word for row in rows if row.resource == SECRETS]
-    pattern = "|".join((*map(re.escape, words), FULL_TYPE.pattern.pattern))
-    word = at.text("type", grammar(pattern, f"{' or '.join(words)}, or {FULL_TYPE.expected}"), default=_GENERIC)
+    pattern = "|".join((*map(re.escape, words), FULL_TYPE.expression))
+    word = at.text("type", Grammar(pattern, f"{' or '.join(words)}, or {FULL_TYPE.expected}"), default=_GENERIC)
     return None if "type" in at and word != at.value["type"] else kinds.find(kind, word)
 
 
@@ -212,4 +213,4 @@ def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _one_of(words: Sequence[str]) -> Grammar:
-    return grammar("|".join(map(re.escape, words)), " or ".join(words))
+    return Grammar("|".join(map(re.escape, words)), " or ".join(words))

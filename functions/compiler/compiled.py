@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from compiler import checks, loading, overlaps
 from compiler.checks import ObjectsFile
@@ -51,7 +50,7 @@ def as_json(found: ObjectsFile) -> str:
 
 
 def _cluster(cluster: Target) -> dict[str, str]:
-    return {name: value for name, value in asdict(cluster).items() if value}
+    return {name: value for name, value in cluster._asdict().items() if value}
 
 
 def _object(one: Object) -> dict[str, object]:
@@ -60,7 +59,7 @@ def _object(one: Object) -> dict[str, object]:
         "type": one.type,
         "name": one.name,
         "parts": [{"place": part.place, "source": part.ref.source, "ref": dict(part.ref.fields)} for part in one.parts],
-        "namespaces": asdict(one.scope),
+        "namespaces": one.scope._asdict(),
         "service_accounts": one.service_accounts,
         "on_conflict": one.on_conflict,
         "clusters": one.clusters,

@@ -11,7 +11,7 @@ from compiler import loading
 from compiler.dialects import KUBECTL
 from compiler.loading import Fault, Loaded, Unreadable
 from upsert.core.document import LAST_APPLIED
-from upsert.core.fields import Fields, Grammar, Path, Problem, grammar, shown, unquoted
+from upsert.core.fields import Fields, Grammar, Path, Problem, shown, unquoted
 from upsert.core.grammars import OBJECT
 from upsert.core.identity import FIELD_MANAGER
 from upsert.core.resources import CONFIG_MAPS, MANIFESTS, SECRETS
@@ -57,9 +57,9 @@ _OWN_FORM = {
 
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
 _PART = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
-_KEY = re.compile(rf"({OBJECT.pattern.pattern}/)?{_PART}")
-_LABEL = grammar(rf"({_PART})?", "a label's value, in quotes if YAML would take it for something else")
-_TEXT = Grammar(re.compile(r"(?s).*"), Leaf.TEXT)
+_KEY = re.compile(rf"({OBJECT.expression}/)?{_PART}")
+_LABEL = Grammar(rf"({_PART})?", "a label's value, in quotes if YAML would take it for something else")
+_TEXT = Grammar(r"(?s).*", Leaf.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _manifest(value: object, problems: list[Problem]) -> Manifest | None:
 
 
 def _any_of(words: tuple[str, ...]) -> Grammar:
-    return grammar("|".join(map(re.escape, words)), " or ".join(words))
+    return Grammar("|".join(map(re.escape, words)), " or ".join(words))
 
 
 def _is_kept(fields: Fields) -> bool:

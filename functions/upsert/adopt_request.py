@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from upsert.config import Config
-from upsert.core.fields import Fields, Problem, grammar, shown
+from upsert.core.fields import Fields, Grammar, Problem, shown
 from upsert.core.grammars import NAMESPACE, NAMESPACE_GLOB
 from upsert.core.objects import Object, Target
 from upsert.request import MOST_NAMES, checked, named_objects, named_target
@@ -43,7 +43,7 @@ class AdoptRequest:
     as_markdown: bool = False
 
 
-_REPORT = grammar("markdown", "markdown")
+_REPORT = Grammar("markdown", "markdown")
 
 
 def adopt_request(event: object, config: Config) -> AdoptRequest:

@@ -1,7 +1,8 @@
 """One object in one namespace: its check, and then, if that is clean, its adoption."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import Any
 
 from upsert import check

@@ -14,8 +14,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from upsert.core.resources import WRITTEN
 
@@ -38,8 +37,7 @@ class NotABatch(Exception):
     """The event is not what CloudWatch Logs delivers; the text says what is wrong and quotes nothing."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Gap:
+class Gap(NamedTuple):
     """What may be missing in a namespace: an object by its title, those of one kind by its prefix, or everything.
 
     `title` is ``secret/aws-ecr-token``, ``secret/``, or empty.

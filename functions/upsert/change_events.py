@@ -4,9 +4,9 @@ https://docs.aws.amazon.com/secretsmanager/latest/userguide/event-detail-secret-
 https://docs.aws.amazon.com/systems-manager/latest/userguide/sysman-paramstore-cwe.html
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from upsert.core.fields import Fields, grammar
+from upsert.core.fields import Fields, Grammar
 from upsert.core.grammars import ACCOUNT, REGION
 from upsert.core.objects import Object, Ref
 
@@ -16,12 +16,11 @@ _CURRENT, _PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 # A secret's ARN ends in a hyphen and six characters that its name does not have.
 _SUFFIX = 7
 
-_NAME = grammar(r"[!-~]{1,2048}", "a name")
-_LABEL = grammar(r"[!-~]{1,256}", "a staging label, such as AWSCURRENT")
+_NAME = Grammar(r"[!-~]{1,2048}", "a name")
+_LABEL = Grammar(r"[!-~]{1,256}", "a staging label, such as AWSCURRENT")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A value that changed: of a ``secret`` under a staging label, or of a ``parameter``; where it is, and its ARNs."""
 
     source: str

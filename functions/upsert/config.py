@@ -3,13 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from upsert import variables
-from upsert.core.fields import Fields, Grammar, Problem, grammar
+from upsert.core.fields import Fields, Grammar, Problem
 from upsert.core.grammars import ACCOUNT, CLUSTER, REGION
 from upsert.core.objects import Object, OnConflict, Part, Ref, Scope, Target
 from upsert.errors import InputError
@@ -17,16 +16,13 @@ from upsert.errors import InputError
 COMPILED = "objects.json"
 VERSION = 1
 
-_LEVEL = grammar("DEBUG|INFO|WARNING|ERROR", "one of DEBUG, INFO, WARNING, ERROR")
-_DETAIL = grammar("fleet|cluster|object", "one of fleet, cluster, object")
-_FLAG = grammar("true|false", "true or false")
-_RATE = Grammar(
-    re.compile(r"rate\(([1-9][0-9]{0,3}) (minute|hour)s?\)"), "rate(N minutes) or rate(N hours), such as rate(3 hours)"
-)
+_LEVEL = Grammar("DEBUG|INFO|WARNING|ERROR", "one of DEBUG, INFO, WARNING, ERROR")
+_DETAIL = Grammar("fleet|cluster|object", "one of fleet, cluster, object")
+_FLAG = Grammar("true|false", "true or false")
+_RATE = Grammar(r"rate\(([1-9][0-9]{0,3}) (minute|hour)s?\)", "rate(N minutes) or rate(N hours), such as rate(3 hours)")
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What is written where, and how this deployment is called.
 
     `targets` are the clusters, in the order of the file: one, unless it `is_fleet`; `own` is that of the parameter
@@ -65,7 +61,7 @@ def config(environment: Mapping[str, str], compiled: Mapping[str, Any]) -> Confi
     cluster = given.text("CLUSTER_NAME", CLUSTER)
     fleet = given.text("FLEET", _FLAG) if "FLEET" in given else "false"
     is_fleet = fleet == "true"
-    schedule = _RATE.pattern.fullmatch(given.text("SCHEDULE", _RATE, default="rate(3 hours)"))
+    schedule = re.fullmatch(_RATE.expression, given.text("SCHEDULE", _RATE, default="rate(3 hours)"))
     targets, objects = _contents(compiled)
     own = next((target for target in targets if target.name == cluster), Target(cluster))
     found = Config(

@@ -1,8 +1,7 @@
 """What a run over a fleet came to: what its clusters answered, summed up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from upsert.config import Config
 from upsert.core.fields import Fields, Problem
@@ -17,8 +16,7 @@ _COLUMNS = ("cluster", "objects", "applied", "failed", "oldest value")
 _LONGEST_CAUSE = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What became of one cluster; `error` and `cause` are those of a run that raised, which says nothing else.
 
     `not_refreshed` counts the objects that stay as they are. What there is to spare is in seconds, None if nothing
@@ -49,8 +47,7 @@ class Row:
         return f"{self.failed} failed, {self.applied} applied{stays}" if self.failed or stays else ""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetReport:
+class FleetReport(NamedTuple):
     """What a run over a fleet came to. `missing` are clusters of the file that it left out, though it was over all."""
 
     rows: tuple[Row, ...]

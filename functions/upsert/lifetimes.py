@@ -1,8 +1,8 @@
 """For how long there will be what expires: registry tokens, and certificates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from upsert.core.objects import Object
 from upsert.core.reports import RefreshReport
@@ -11,8 +11,7 @@ from upsert.core.reports import RefreshReport
 _CERTIFICATE_LEAD = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime:
+class Lifetime(NamedTuple):
     """When an object's content ends, in how many seconds, and by how many seconds that is late enough."""
 
     title: str

@@ -3,8 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from upsert.core import namespaces, outcomes, planning
 from upsert.core.account_outcomes import AccountCounts
@@ -23,8 +22,7 @@ class Accounts(Protocol):
     def __call__(self, applied: Mapping[Object, Sequence[Applied]], *, dry_run: bool) -> AccountCounts: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Parts[W: Writer]:
+class Parts[W: Writer](NamedTuple):
     """What a refresh is made of.
 
     `read` gives what the sources give, or why not; `build` makes an object of it. `connect` gives the cluster, and

@@ -1,7 +1,7 @@
 """What an event asks the refresher for, checked whole against the file of objects."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from upsert import audit_events, change_events
 from upsert.audit_events import Gap
@@ -18,8 +18,7 @@ _MOST_UNKNOWN = 10
 MOST_NAMES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is to be refreshed: objects of the file, in one of its clusters.
 
     `namespaces` are names or globs, empty for all of an object's; `dry_run` writes nothing. `gaps` are what the audit
@@ -39,8 +38,7 @@ class Request:
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ClustersFor:
+class ClustersFor(NamedTuple):
     """The question which clusters an event concerns, with its answer."""
 
     names: tuple[str, ...]

@@ -34,6 +34,7 @@ class Pacing(Protocol):
     def finish(self, turn: int) -> None: ...
 
 
+# No named tuple: mypy takes the parameter of one for invariant.
 @dataclass(frozen=True, slots=True)
 class Again[R]:
     """What a try came to that may well succeed later; `result` is what it comes to if it is the last one.
@@ -48,13 +49,15 @@ class Again[R]:
     is_throttled: bool = False
 
 
-@dataclass(slots=True)
 class _Task[T, R]:
-    item: T
-    tries: int = 0
-    began: float = 0.0
-    answers: int = 0
-    last: R | None = None
+    __slots__ = ("answers", "began", "item", "last", "tries")
+
+    def __init__(self, item: T) -> None:
+        self.item = item
+        self.tries = 0
+        self.began = 0.0
+        self.answers = 0
+        self.last: R | None = None
 
 
 class _Rounds[T, R]:

@@ -1,8 +1,8 @@
 """The composition root: what a refresh is made of, and the one place where secrets are made known to the guard."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from upsert import kinds, sources
 from upsert.aws import Aws
@@ -21,8 +21,7 @@ from upsert.request import Request
 from upsert.telemetry import Context, Telemetry
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What both functions are made of: AWS, the guard, and how much time is left in seconds."""
 
     aws: Aws

@@ -3,7 +3,6 @@
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -33,17 +32,19 @@ class Writer(Protocol):
     def time_left(self) -> float: ...
 
 
-@dataclass(slots=True)
 class _Write:
     """One object in one namespace; since when it is tried, and from whom an earlier try took it over."""
 
-    one: Object
-    asked: Asked
-    path: str
-    document: Sensitive[bytes]
-    keys: frozenset[str]
-    took_over_from: tuple[str, ...] = ()
-    started: float = 0.0
+    __slots__ = ("asked", "document", "keys", "one", "path", "started", "took_over_from")
+
+    def __init__(self, one: Object, asked: Asked, path: str, document: Sensitive[bytes], keys: frozenset[str]) -> None:
+        self.one = one
+        self.asked = asked
+        self.path = path
+        self.document = document
+        self.keys = keys
+        self.took_over_from: tuple[str, ...] = ()
+        self.started = 0.0
 
 
 def write_all(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +13,7 @@ from compiler import compiled, rbac
 from compiler.compiled import compile_objects
 from tests.compiler.cases import VALUES, a_file, an_object
 from upsert import kinds, sources
-from upsert.core.fields import Fields, grammar
+from upsert.core.fields import Fields, Grammar
 from upsert.core.objects import Part
 from upsert.core.resources import Resource
 from upsert.errors import InputError
@@ -33,7 +33,7 @@ def data(at: Fields, reader: PartReader) -> Sequence[Part]:
 
 def vault(at: Fields, _: Folder) -> Mapping[str, str]:
     at.closed(("vault",))
-    return {"vault": at.text("vault", grammar("/.*", "a path"), is_secret=True)}
+    return {"vault": at.text("vault", Grammar("/.*", "a path"), is_secret=True)}
 
 
 @pytest.fixture

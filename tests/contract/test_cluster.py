@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 

@@ -4,7 +4,7 @@ import json
 import random
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 

@@ -5,8 +5,8 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from copy import deepcopy, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
 """An event of a source wakes the objects that have a part from there, and no other."""
 
 import json
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from typing import Any
 

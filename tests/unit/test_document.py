@@ -2,7 +2,7 @@
 
 import base64
 import json
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upsert.core import fields
-from upsert.core.fields import Fields, Path, Problem, grammar
+from upsert.core.fields import Fields, Grammar, Path, Problem
 
-NAME = grammar("[a-z]+", "a name of small letters")
-QUOTED = grammar("[0-9]+", "digits, in quotes")
+NAME = Grammar("[a-z]+", "a name of small letters")
+QUOTED = Grammar("[0-9]+", "digits, in quotes")
 
 
 def noted(value: dict[str, Any], read: Callable[[Fields], object]) -> list[str]:

@@ -1,6 +1,6 @@
 """Every row of the error table: which outcome an answer amounts to, and what its owner is told."""
 
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 
 import pytest

@@ -1,6 +1,6 @@
 """Records, metrics and the answer of a refresh have exactly these names and fields."""
 
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

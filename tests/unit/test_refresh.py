@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 from typing import Any
 

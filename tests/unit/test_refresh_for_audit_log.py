@@ -1,7 +1,7 @@
 """A refresh where the audit log says that something is missing: only there, and nothing at all if it is nowhere."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import pytest

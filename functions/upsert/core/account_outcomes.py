@@ -1,6 +1,7 @@
 """What became of one ServiceAccount, decided from the API server's answers alone."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from upsert.core.answers import Answer, Written
 from upsert.core.identity import REFRESHER
@@ -11,8 +12,7 @@ from upsert.errors import UpsertError
 REASON = "service-account"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountPatched:
+class AccountPatched(NamedTuple):
     """The ServiceAccount names the Secret since now; `uid` and `resource_version` are the server's."""
 
     namespace: str
@@ -41,8 +41,7 @@ class AccountMissing:
 type AccountOutcome = AccountPatched | AccountUnchanged | AccountMissing | Failed
 
 
-@dataclass(frozen=True, slots=True)
-class AccountCounts:
+class AccountCounts(NamedTuple):
     """What became of the ServiceAccounts; `error` says why some could not even be listed, if so."""
 
     patched: int = 0

@@ -1,14 +1,13 @@
 """What the API server said, as values: codes, numbers and names, none of its text."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """What a write came to: the object's uid and resourceVersion.
 
     `holds_last_applied` is whether kubectl's copy is in it, `is_being_deleted` whether it only waits for finalizers.
@@ -32,16 +31,14 @@ class Written:
         return tuple(sorted({manager for manager, theirs in self.blind_keys if not theirs.isdisjoint(keys)}))
 
 
-@dataclass(frozen=True, slots=True)
-class Page[I]:
+class Page[I](NamedTuple):
     """A page of a list; unless it is the last, `continue_token` gets the next one."""
 
     items: tuple[I, ...]
     continue_token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why the server did not do what it was asked, in the codes of its ``Status`` object.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
@@ -64,8 +61,7 @@ class Refusal:
 _NO_REFUSAL = Refusal()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer[T]:
+class Answer[T](NamedTuple):
     """One answer of the API server, without its text.
 
     `status` is the HTTP status, or 0 if none came, and then `trouble` says why: ``timeout``, ``connection``,

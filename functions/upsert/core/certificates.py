@@ -8,8 +8,8 @@ purpose: a block that is cut or damaged is passed over by Go, and is a fault her
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 _BLOCK = re.compile(
@@ -39,8 +39,7 @@ class Unreadable(Exception):
     """It is no PEM, or not what is in there. The text says why, and quotes nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One block of a PEM text: its label, what it holds, and whether that is encrypted."""
 
     label: str
@@ -48,8 +47,7 @@ class Block:
     is_encrypted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(NamedTuple):
     """When a certificate ends, and whether its key is of a kind that Go knows: RSA, ECDSA or Ed25519."""
 
     expires_at: datetime
@@ -137,8 +135,7 @@ def _why_no_pem(text: bytes) -> str:
     return next((why for holds, why in reasons if holds), cut)
 
 
-@dataclass(frozen=True, slots=True)
-class _Element:
+class _Element(NamedTuple):
     """One value of DER (ITU-T X.690, section 8.1): its tag, what it holds, and all of its bytes."""
 
     tag: int

@@ -7,8 +7,8 @@ import base64
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from copy import replace
+from typing import Any, NamedTuple, NoReturn
 
 from upsert.core.sensitive import Sensitive
 
@@ -22,8 +22,7 @@ _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(NamedTuple):
     """A registry host with the username and password that it takes, and a mail address if there has to be one."""
 
     host: str
@@ -32,8 +31,7 @@ class Login:
     email: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A registry host as it stands in a docker config, with its fields in their order.
 
     `others` are the fields that are no texts, which a kubelet passes over: each as its own JSON text.
@@ -53,8 +51,7 @@ class Entry:
         return replace(self, fields=tuple((name, theirs.get(name, value)) for name, value in self.fields))
 
 
-@dataclass(frozen=True, slots=True)
-class DockerConfig:
+class DockerConfig(NamedTuple):
     """A docker config that was read: its entries, and the names of the members beside ``auths``."""
 
     entries: tuple[Entry, ...]

@@ -4,22 +4,21 @@ https://github.com/kubernetes/kubectl/blob/v0.36.3/pkg/cmd/util/env_file.go
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from upsert.core.fields import grammar
+from upsert.core.fields import Grammar
 
 _MARK = "\ufeff"
 # What Go takes for a blank; Python takes four control characters more. https://pkg.go.dev/unicode#IsSpace
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 # The buffer of a bufio.Scanner: a longer line, and all that comes after it, is left out there without a word.
 _MOST_BYTES = 64 * 1024 - 1
-_KEY = grammar(
+_KEY = Grammar(
     r"(?!\.\.)(?!\.$)[-._a-zA-Z][-._a-zA-Z0-9]*", "a name of letters, digits, -, _ and ., that starts with no digit"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BadLine:
+class BadLine(NamedTuple):
     """What is wrong with a line, which is counted from 1. The text quotes nothing of it."""
 
     number: int
@@ -57,7 +56,7 @@ def _line(line: bytes, *, is_first: bool) -> tuple[str, str] | str | None:
     if not text or text.startswith("#"):
         return None
     key, equals, value = text.partition("=")
-    if not _KEY.pattern.fullmatch(key):
+    if not _KEY.fits(key):
         return f"has no such key before the first =; expected {_KEY.expected}"
     if not equals:
         return "has a key without a value; expected KEY=value, since a build's environment decides nothing"

@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 type Path = tuple[str | int, ...]
 
@@ -13,8 +12,7 @@ _MOST_SHOWN = 10
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """What is wrong with the field at `path`, and what was expected there. It stands at `place` if not at its path."""
 
     path: Path
@@ -25,17 +23,18 @@ class Problem:
         return f"{spelled(self.path)}: {self.text}" if self.path else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
-    """What a text has to look like, and how to say so."""
+class Grammar(NamedTuple):
+    """What a text has to look like as a whole, as a regular expression, and how to say so.
 
-    pattern: re.Pattern[str]
+    The expression is compiled when it is first used: a cold start needs few of them.
+    """
+
+    expression: str
     expected: str
 
-
-def grammar(pattern: str, expected: str) -> Grammar:
-    """Return the grammar of a regular expression that matches whole texts."""
-    return Grammar(re.compile(pattern), expected)
+    def fits(self, text: str) -> bool:
+        """Return whether a text looks so."""
+        return re.fullmatch(self.expression, text) is not None
 
 
 def spelled(path: Path) -> str:
@@ -85,13 +84,13 @@ def shown_name(name: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
-@dataclass(frozen=True, slots=True)
 class Fields:
     """Fields from outside, at their path. Each method notes what is wrong in `problems`, and returns a default then."""
 
-    value: Mapping[str, Any]
-    path: Path = ()
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, value: Mapping[str, Any], path: Path = (), problems: list[Problem] | None = None) -> None:
+        self.value = value
+        self.path = path
+        self.problems = [] if problems is None else problems
 
     @classmethod
     def of(cls, value: object, path: Path, problems: list[Problem], expected: str = "an object") -> "Fields":
@@ -135,7 +134,7 @@ class Fields:
                 self.wrong(name, f"is missing; expected {form.expected}")
             return default or ""
         value = self.value[name]
-        if isinstance(value, str) and form.pattern.fullmatch(value):
+        if isinstance(value, str) and form.fits(value):
             return value
         # Somebody may have put the value itself where the name of its source belongs.
         self.wrong(name, _no_such_text(unquoted(value) if is_secret else shown(value), value, form))
@@ -171,7 +170,7 @@ class Fields:
             return ()
         found = []
         for index, one in enumerate(value):
-            if isinstance(one, str) and form.pattern.fullmatch(one):
+            if isinstance(one, str) and form.fits(one):
                 found.append(one)
             else:
                 self.problems.append(Problem((*self.path, name, index), _no_such_text(quoted(one), one, form)))

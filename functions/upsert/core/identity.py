@@ -1,13 +1,12 @@
 """Who asks the API server: what its answers are to be read against."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Also the Kubernetes group of the refresher. A field manager cannot be renamed later: what it owns would stay its own.
 FIELD_MANAGER = "eks-upsert"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """A function as the cluster knows it: its Kubernetes group, and how that group gets its permissions."""
 
     group: str

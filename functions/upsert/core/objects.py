@@ -1,10 +1,10 @@
 """What the file of objects says, as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from upsert.core.namespaces import is_any
 from upsert.core.resources import Resource
@@ -18,8 +18,7 @@ class OnConflict(StrEnum):
     REFUSE = "refuse"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """An EKS cluster to write to: in this region unless another is named, as this function unless a role is."""
 
     name: str
@@ -27,8 +26,7 @@ class Target:
     role_arn: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """The namespaces that an object goes to: globs over their names, exclude wins, and a label selector."""
 
     include: tuple[str, ...] = ("*",)
@@ -36,8 +34,7 @@ class Scope:
     selector: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(NamedTuple):
     """Where a source has what is wanted of it: the source's name in the table, and the fields that it understands.
 
     Equal ones are read once.
@@ -51,16 +48,14 @@ class Ref:
         return dict(self.fields).get(name, default)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One part of an object: its place there, such as the key in its data, and where its bytes come from."""
 
     place: str
     ref: Ref
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
+class Object(NamedTuple):
     """One object of the file, of a Kubernetes `kind`.
 
     `type` is what sort of Secret it is, in the words of the table of kinds, and empty for what is none. `clusters` are
@@ -91,8 +86,7 @@ class Object:
         return is_any(cluster, self.clusters)
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(NamedTuple):
     """What a source gave: bytes by key.
 
     A source of values gives one under ``value``; one of registry logins gives ``server``, ``username`` and
@@ -107,8 +101,7 @@ class Material:
     secrets: tuple[Sensitive[str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Desired:
+class Desired(NamedTuple):
     """What is to be in the cluster: one API object without a namespace.
 
     `binary_keys` are the keys of a ConfigMap's data that are no text. `rest` is what a manifest says beside its name,
@@ -121,7 +114,7 @@ class Desired:
     type: str
     data: Mapping[str, Sensitive[bytes]]
     binary_keys: frozenset[str] = frozenset()
-    rest: Mapping[str, Any] = field(default_factory=dict)
+    rest: Mapping[str, Any] = MappingProxyType({})
     rotating: frozenset[str] = frozenset()
     changed_at: datetime | None = None
     expires_at: datetime | None = None

@@ -1,16 +1,15 @@
 """What became of one object in one namespace, decided from the API server's answers alone."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
+from typing import NamedTuple
 
 from upsert.core import remedies
 from upsert.core.answers import Answer, Written
 from upsert.core.remedies import Asked
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """The object is in place; `uid` and `resource_version` are the server's.
 
     `change` is ``created``, ``updated``, or ``unchanged`` if the same was there before. `keeps_keys_of` are field
@@ -28,8 +27,7 @@ class Applied:
     keeps_keys_of: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """The namespace is going away and needs no object."""
 
     title: str
@@ -37,8 +35,7 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """The object was not refreshed there; `status` is the HTTP status of the last answer, 0 if none came."""
 
     title: str

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from upsert.core import namespaces
 from upsert.core.fields import shown
@@ -10,8 +10,7 @@ from upsert.core.objects import Object
 from upsert.errors import NoNamespaceMatches
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What a run will do.
 
     `writes` are objects with a namespace each. `overlaps` are titles and namespaces that two objects of the file are

@@ -1,6 +1,6 @@
 """Why an object was not written, and what its owner can do: from what was asked, by whom, and what was answered."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from upsert.core.answers import Answer
 from upsert.core.identity import FIELD_MANAGER, Identity
@@ -10,8 +10,7 @@ from upsert.core.resources import CONFIG_MAPS, WRITTEN
 _NOUNS = {resource.kind.lower(): resource.kind for resource in WRITTEN}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What was asked of the API server, and by whom: what an answer that refuses it is read against.
 
     `title` is the object's, such as ``secret/aws-ecr-token``; `verb` is ``write``, ``read``, or ``adopt``, which is to

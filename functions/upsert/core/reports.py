@@ -1,9 +1,10 @@
 """What a refresh came to, and the error that it has to end with, if any."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
 
 from upsert.core.account_outcomes import AccountCounts
 from upsert.core.outcomes import Failed
@@ -12,8 +13,7 @@ from upsert.errors import ClusterNotTrusted, ObjectsFailed, SourceFailed, Unauth
 _NAMED_IN_ERROR = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectCounts:
+class ObjectCounts(NamedTuple):
     """What became of one object of the file, in how many namespaces; those that are `unchanged` are `applied` too.
 
     `changed_at` is when the oldest of its values was put into its source, `expires_at` when the first of them stops
@@ -27,8 +27,7 @@ class ObjectCounts:
     expires_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshReport:
+class RefreshReport(NamedTuple):
     """What a run came to. Counts are of objects, each in a namespace; `duration_ms` is wall clock.
 
     `is_whole` is false for a run that was asked for a part by name. `expires_at` is when the first of what was written
@@ -50,7 +49,7 @@ class RefreshReport:
     api_requests: int = 0
     duration_ms: int = 0
     accounts: AccountCounts | None = None
-    by_object: Mapping[str, ObjectCounts] = field(default_factory=dict)
+    by_object: Mapping[str, ObjectCounts] = MappingProxyType({})
 
     @property
     def had_work(self) -> bool:

@@ -3,11 +3,10 @@
 https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """A type of API objects: its Kind, its plural in paths and roles, its API group (empty for core) and version."""
 
     kind: str

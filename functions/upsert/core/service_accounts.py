@@ -7,8 +7,7 @@ https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-accou
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from upsert.core import parsing
 from upsert.core.answers import Page
@@ -19,8 +18,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceAccount:
+class ServiceAccount(NamedTuple):
     """One ServiceAccount at one version; `pull_secrets` are the names in its imagePullSecrets, in their order."""
 
     namespace: str

@@ -1,7 +1,7 @@
 """How bytes become an API object, and how a live one is compared: one module per kind, one row in the table."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from copy import replace
 
 from upsert.core.objects import Desired, Material, Object
 from upsert.kinds import basic_auth, config_map, docker_file, docker_registry, generic, manifest, ssh_auth, tls

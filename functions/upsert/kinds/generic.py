@@ -1,7 +1,7 @@
 """Secrets of any other type: what is in them is their readers' business."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import replace
 from functools import cache
 
 from upsert.core.fields import Fields

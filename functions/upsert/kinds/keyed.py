@@ -100,7 +100,7 @@ def _part(data: Fields, key: str, reader: PartReader, *, may_be_plain: bool) -> 
 
 def _is_key(at: Fields, key: str) -> bool:
     """Return whether it can be a key, and note if not: {PASSWORD:hunter2} is YAML for a key without a value."""
-    if DATA_KEY.pattern.fullmatch(key):
+    if DATA_KEY.fits(key):
         return True
     text = f"has a key of {len(key)} characters that is none; expected {DATA_KEY.expected}"
     at.problems.append(Problem(at.path, text, place=(*at.path, key)))

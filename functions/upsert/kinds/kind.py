@@ -1,8 +1,7 @@
 """What each kind is to the rest: a row of the table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from upsert.core.fields import Fields
 from upsert.core.objects import Desired, Material, Object, Part, Ref
@@ -33,8 +32,7 @@ class PartReader(Protocol):
 type Data = Mapping[str, Sensitive[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One kind of object.
 
     `word` is its name in the file of objects, `type` what the API server calls it, `own_fields` the fields of an object

@@ -5,8 +5,8 @@ https://kubernetes.io/docs/reference/kubernetes-api/
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from upsert.core.resources import DISRUPTION_BUDGETS, LIMIT_RANGES, NETWORK_POLICIES, RESOURCE_QUOTAS
 
@@ -20,23 +20,20 @@ class Leaf(StrEnum):
     QUANTITY = "a quantity such as 10, 500m or 2Gi"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """An object of fields with names of their own. An apply replaces one that `is_atomic` whole."""
 
     fields: Mapping[str, "Shape"]
     is_atomic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ByName:
+class ByName(NamedTuple):
     """An object of values by names that people choose."""
 
     value: "Shape"
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
+class Each(NamedTuple):
     """A list, which an apply replaces whole."""
 
     item: "Shape"

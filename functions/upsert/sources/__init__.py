@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from upsert.core.fields import Fields
 from upsert.core.objects import Part, Ref
@@ -22,8 +22,7 @@ TABLE: dict[str, Source] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(NamedTuple):
     """Reads what entries of the file say about their sources, at build. Files are looked for in the folder."""
 
     folder: Folder

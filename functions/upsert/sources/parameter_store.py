@@ -1,9 +1,8 @@
 """Values from AWS Systems Manager Parameter Store, read in batches and decrypted."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import batched
-from typing import Any
+from typing import Any, NamedTuple
 
 from upsert.core.grammars import PARAMETER, PARAMETER_LABEL, PARAMETER_VERSION
 from upsert.core.objects import Ref
@@ -25,8 +24,7 @@ _FOR_THE_SAKE_OF_ONE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """A parameter's value: the latest one, unless a version or a label is named, which is the selector."""
 
     name: str

@@ -1,9 +1,8 @@
 """Values from AWS Secrets Manager, read in batches."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import batched
-from typing import Any
+from typing import Any, NamedTuple
 
 from upsert.core.aws_errors import as_error
 from upsert.core.grammars import SECRET_ID, SECRET_STAGE, SECRET_VERSION
@@ -34,8 +33,7 @@ _FOR_THE_SAKE_OF_ONE = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """A secret's value: the current one, unless a stage or a version is named."""
 
     secret: str

@@ -1,8 +1,7 @@
 """What each source is to the rest: a row of the table."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from upsert.core.fields import Fields
 from upsert.core.objects import Material, Part, Ref
@@ -45,8 +44,7 @@ def _no_host(_: Ref) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One source of bytes.
 
     `word` is its name in the file of objects; `gives_login` says whether it gives registry logins, else one value;

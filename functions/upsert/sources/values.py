@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
 from functools import cache
+from typing import NamedTuple
 
 from upsert.core import members
-from upsert.core.fields import Fields, Grammar, grammar, shown
+from upsert.core.fields import Fields, Grammar, shown
 from upsert.core.grammars import MEMBER, ROLE_ARN
 from upsert.core.members import NotUsable
 from upsert.core.objects import Material, Part, Ref
@@ -16,12 +16,11 @@ from upsert.core.sensitive import Sensitive
 from upsert.errors import AwsError, SourceFailed
 from upsert.sources.source import AwsApi, Reading, Source
 
-_BASE64 = grammar("base64", "base64")
+_BASE64 = Grammar("base64", "base64")
 _MOST_PLACES_AT_ONCE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """A value that a source holds, text or bytes, and when it was put there."""
 
     value: Sensitive[str] | Sensitive[bytes]
