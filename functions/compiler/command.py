@@ -20,7 +20,9 @@ def run(arguments: Sequence[str]) -> int:
             files.load(options.source), str(options.source), files.Beside(options.source.parent)
         )
         if options.rbac:
-            sys.stdout.write(rbac.roles(found, cluster=options.cluster, is_adopter=options.adopter))
+            sys.stdout.write(
+                rbac.roles(found, cluster=options.cluster, is_adopter=options.adopter, source=str(options.source))
+            )
         for file in files.write(compiled.as_json(found), options.targets):
             print(f"{options.source}: compiled into {file}", file=sys.stderr)  # noqa: T201 - a command tells
     except InputError as error:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -9,14 +10,17 @@ from compiler.checks import ObjectsFile
 from compiler.grants import Grants, Names, grants
 from upsert.core.resources import MANIFESTS, NAMESPACES, SERVICE_ACCOUNTS, Resource
 
+SHIPPED = "functions/objects.yaml"
+"""The file that `make rbac` is for unless told otherwise."""
+
 _LINE = 120
 # A text that YAML 1.1, which kubectl reads, takes for a text without quotes.
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z][a-z0-9.-]*")
 
 _REFRESHER_HEAD = """\
-What the refresher may do in your cluster, whole. `make rbac` prints it for the file of objects; an admin applies it:
+What the refresher may do in your cluster, whole, for the file of objects that it is printed for. An admin applies it:
 
-  kubectl apply -f rbac/refresher.yaml
+  {command} | kubectl apply -f -
 
 What is not here, on purpose:
   - get, list, watch on what it writes: it never asks for a value. Said exactly: the API server answers a PATCH with
@@ -26,12 +30,11 @@ What is not here, on purpose:
   - objects of any other name.
 """
 _ADOPTER_HEAD = """\
-What the adopter may do in your cluster, whole: what the refresher may, and read the objects that it compares.
-`make rbac ADOPTER=1` prints it for the file of objects; an admin applies it for the time of a migration, and then
-deletes it:
+What the adopter may do in your cluster, whole: what the refresher may, and read the objects that it compares, for the
+file of objects that it is printed for. An admin applies it for the time of a migration, and then deletes it:
 
-  kubectl apply -f rbac/adopter.yaml
-  kubectl delete -f rbac/adopter.yaml
+  {command} | kubectl apply -f -
+  {command} | kubectl delete -f -
 
 What is not here, on purpose:
   - list, watch on what it reads, and objects of any other name: it reads these, namespace by namespace.
@@ -79,13 +82,20 @@ somebody deletes it there, which docs/objects.md tells how to do.
 """
 
 
-def roles(found: ObjectsFile, *, cluster: str = "", is_adopter: bool = False) -> str:
+def roles(found: ObjectsFile, *, cluster: str = "", is_adopter: bool = False, source: str = SHIPPED) -> str:
     """Return the roles and bindings of the refresher, or of the adopter, for a file or one of its clusters, as YAML.
 
-    Raises `InputError` if the file has no such cluster, or needs one to be named.
+    `source` is where the file is. Raises `InputError` if the file has no such cluster, or needs one to be named.
     """
     wanted = grants(found, cluster=cluster, has_accounts=not is_adopter)
-    return "".join(_Writer(_AS_ADOPTER if is_adopter else _AS_REFRESHER).documents(wanted))
+    who = _AS_ADOPTER if is_adopter else _AS_REFRESHER
+    given = (
+        "" if source == SHIPPED else f" OBJECTS={shlex.quote(source)}",
+        f" CLUSTER={shlex.quote(cluster)}" if cluster else "",
+        " ADOPTER=1" if is_adopter else "",
+    )
+    head = who.head.format(command=f"make rbac{''.join(given)}")
+    return "".join(_Writer(who, head).documents(wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +118,12 @@ class _Writer:
     """Writes roles, and says about each thing in them once why it is there."""
 
     who: _Identity
+    head: str
     _said: set[str] = field(default_factory=set)
 
     def documents(self, wanted: Grants) -> Iterator[str]:
         """Give the parts of the text, in their order."""
-        yield self._once(self.who.head, "")
+        yield self._once(self.head, "")
         yield from self._role("ClusterRole", "", self._cluster_rules(wanted))
         for namespace, names in wanted.local.items():
             yield from self._role("Role", namespace, self._rules(names), about=_LOCAL)

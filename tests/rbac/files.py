@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from compiler.compiled import load_objects
-from compiler.rbac import roles
+from compiler.rbac import SHIPPED, roles
 from tests.compiler.cases import an_object
 from tests.support.objects import FOLDER
 
@@ -45,10 +45,10 @@ def a_config_map(name: str, namespaces: str = "{include: ['team-*']}") -> str:
     return an_object(name=name, kind="ConfigMap", type="", registries="", data="{a: {value: b}}", namespaces=namespaces)
 
 
-def printed(text: str, *, cluster: str = "", is_adopter: bool = False) -> Printed:
+def printed(text: str, *, cluster: str = "", is_adopter: bool = False, source: str = SHIPPED) -> Printed:
     """Return the roles that are printed for the text of a file of objects."""
     found = load_objects(text.encode(), "objects.yaml", FOLDER)
-    return Printed(roles(found, cluster=cluster, is_adopter=is_adopter))
+    return Printed(roles(found, cluster=cluster, is_adopter=is_adopter, source=source))
 
 
 def _rule(rule: Mapping[str, Any]) -> str:

@@ -163,7 +163,7 @@ def test_clusters_that_differ_need_a_name() -> None:
 
 def test_clusters_that_get_the_same_need_none() -> None:
     text = a_file(an_object(), more=NAMED_CLUSTERS)
-    assert printed(text).text == printed(text, cluster="test").text
+    assert printed(text).documents == printed(text, cluster="test").documents
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,24 @@ def test_make_prints_yaml_alone_as_the_first_command_ever_run(tmp_path: Path) ->
 def test_make_prints_the_adopters_and_those_of_one_cluster(tmp_path: Path) -> None:
     assert make("ADOPTER=1").stdout == shipped("adopter.yaml")
     text = a_file(an_object(name="a", clusters="[test]"), an_object(name="b"), more=NAMED_CLUSTERS)
-    (tmp_path / "my objects.yaml").write_text(text)
-    done = make(f"OBJECTS={tmp_path / 'my objects.yaml'}", "CLUSTER=production-eu")
-    assert done.stdout == printed(text, cluster="production-eu").text
+    own = tmp_path / "my objects.yaml"
+    own.write_text(text)
+    done = make(f"OBJECTS={own}", "CLUSTER=production-eu")
+    assert done.stdout == printed(text, cluster="production-eu", source=str(own)).text
+
+
+def test_what_is_printed_says_how_it_is_applied() -> None:
+    text = a_file(an_object(name="a", clusters="[test]"), an_object(name="b"), more=NAMED_CLUSTERS)
+    lines = printed(text, cluster="test", source="my objects.yaml").text.splitlines()
+    assert "#   make rbac OBJECTS='my objects.yaml' CLUSTER=test | kubectl apply -f -" in lines
+    lines = printed(text, cluster="test", is_adopter=True).text.splitlines()
+    assert "#   make rbac CLUSTER=test ADOPTER=1 | kubectl apply -f -" in lines
+    assert "#   make rbac CLUSTER=test ADOPTER=1 | kubectl delete -f -" in lines
+
+
+def test_whatever_the_path_the_head_stays_a_comment() -> None:
+    head, *_ = printed(SHIPPED, source="a\n---\nkind: ClusterRole").text.partition("\n---\n")
+    assert all(line.startswith("#") for line in head.splitlines())
 
 
 def test_make_prints_nothing_for_a_wrong_file(tmp_path: Path) -> None:
