@@ -61,6 +61,10 @@ _KEY = re.compile(rf"({OBJECT.expression}/)?{_PART}")
 _LABEL = Grammar(rf"({_PART})?", "a label's value, in quotes if YAML would take it for something else")
 _TEXT = Grammar(r"(?s).*", Leaf.TEXT)
 
+# What a PodDisruptionBudget allows, said in one of two ways.
+_BUDGET = ("minAvailable", "maxUnavailable")
+_NEGATIVE = re.compile(r"-[0.]*[1-9]")
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -117,6 +121,7 @@ def _manifest(value: object, problems: list[Problem]) -> Manifest | None:
     spec = fields.child("spec", "an object")
     if kind:
         _check(spec.value, SPECS[kind], spec.path, problems)
+        problems.extend(_refused_anywhere(spec))
     if not _is_hollow(fields.value.get("status")):
         fields.wrong("status", "is filled; expected none, since the API server and controllers say it")
     rest = {**({"metadata": metadata.rest} if metadata.rest else {}), "spec": spec.value}
@@ -193,6 +198,21 @@ def _check(value: Any, shape: Shape, path: Path, problems: list[Problem]) -> Non
             problems.append(Problem(path, f"{unquoted(value)} is wrong; expected a list"))
         case Leaf() if not _is_leaf(value, shape):
             problems.append(Problem(path, f"{unquoted(value)} is wrong; expected {shape}"))
+
+
+def _refused_anywhere(spec: Fields) -> Iterator[Problem]:
+    """Give what has its form, and is refused by every API server all the same.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/policy-resources/
+    """
+    amounts: list[tuple[Path, object]] = [((name,), spec.value[name]) for name in _BUDGET if name in spec]
+    if isinstance(hard := spec.value.get("hard"), Mapping):
+        amounts += [(("hard", name), value) for name, value in hard.items()]
+    for path, value in amounts:
+        if _NEGATIVE.match(str(value)):
+            yield Problem((*spec.path, *path), f"{unquoted(value)} is negative; expected 0 or more")
+    if all(name in spec for name in _BUDGET):
+        yield Problem(spec.path, f"names {' and '.join(_BUDGET)}; expected one of the two")
 
 
 def _is_leaf(value: object, leaf: Leaf) -> bool:

@@ -26,6 +26,12 @@ spec:
       port: [80]
     - ports: [{port: 80.5, endPort: '1'}]
 """
+BUDGET = """\
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: a}
+spec: {minAvailable: 50%, maxUnavailable: 1}
+"""
 ENTRY = "{manifest: {file: quota.yaml}, namespaces: {include: [apps]}}"
 
 
@@ -183,6 +189,19 @@ _META = "name or labels or annotations or creationTimestamp"
             ],
         ),
         (quota(spec="had: {pods: 1}"), ["4: spec: unknown field 'had'; expected hard or scopes or scopeSelector"]),
+        (
+            quota(spec='hard: {pods: -1, cpu: "-0.5", memory: -1e3, services: -0, secrets: 0}'),
+            [
+                "4: spec.hard.pods: a number is negative; expected 0 or more",
+                "4: spec.hard.cpu: a text of 4 characters is negative; expected 0 or more",
+                "4: spec.hard.memory: a number is negative; expected 0 or more",
+            ],
+        ),
+        (BUDGET, ["4: spec: names minAvailable and maxUnavailable; expected one of the two"]),
+        (
+            BUDGET.replace(", maxUnavailable: 1", "").replace("50%", "-1%"),
+            ["4: spec.minAvailable: a text of 3 characters is negative; expected 0 or more"],
+        ),
         (quota(spec="hard: {pods: ten}"), [f"4: spec.hard.pods: a text of 3 characters is wrong; {_QUANTITY}"]),
         (quota(spec="hard: {pods: on}"), [f"4: spec.hard.pods: true is wrong; {_QUANTITY}"]),
         (quota(spec="hard: {pods: }"), [f"4: spec.hard.pods: null is wrong; {_QUANTITY}"]),

@@ -21,6 +21,7 @@ from upsert.kinds.kind import PartReader
 from upsert.sources.source import Folder
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "functions" / "objects.schema.json").read_text())
+_KEY = 'objects.yaml:3: objects[0].data["tls.key"]'
 TICKET = {"type": "ticket", "registries": "", "data": "{password: {vault: /apps/password}}"}
 NOTE = {**TICKET, "kind": "Note", "type": ""}
 
@@ -75,7 +76,7 @@ def test_a_fault_of_a_new_kind_is_told_as_those_of_the_others() -> None:
         compile_objects(a_file(an_object(**{**TICKET, **bad})).encode(), "objects.yaml")
     assert refused.value.problems == (
         'objects.yaml:3: objects[0].data["tls.crt"].vault: a text of 7 characters is wrong; expected a path',
-        f'objects.yaml:3: objects[0].data["tls.key"]: names no source; expected one of {VALUES}, vault',
+        f"{_KEY}: unknown field 'secrets', did you mean secret; expected one of {VALUES}, vault",
         "objects.yaml:3: objects[0].service_accounts: is wrong for ticket; expected it in pull Secrets alone",
     )
 

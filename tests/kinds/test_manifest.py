@@ -16,7 +16,7 @@ from compiler.compiled import compile_objects, load_objects
 from compiler.dialects import KUBECTL
 from compiler.files import Beside
 from compiler.rbac import roles
-from tests.support.controlplane import ControlPlane
+from tests.support.controlplane import ControlPlane, KubectlFailed
 from tests.support.refresher import FIELD_MANAGER, run, writer
 from upsert import config, kinds, sources
 from upsert.core.objects import Desired, Material, Object, OnConflict, Ref, Scope
@@ -344,6 +344,42 @@ def test_what_kubectl_create_prints_is_taken(control_plane: ControlPlane, argume
     printed = control_plane.kubectl("create", *arguments, "--dry-run=client", "--output=yaml")
 
     assert as_json(sent(printed)["spec"]) == as_json(yaml.safe_load(printed)["spec"])
+
+
+def made(kind: str, spec: str) -> str:
+    """Return a manifest with that spec."""
+    (version,) = (one.api_version for one in MANIFESTS if one.kind == kind)
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: made}}\nspec: {{{spec}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("ResourceQuota", "hard: {pods: -1}"),
+        ("ResourceQuota", 'hard: {cpu: "-0.5"}'),
+        ("PodDisruptionBudget", "minAvailable: -1"),
+        ("PodDisruptionBudget", "maxUnavailable: -1%"),
+        ("PodDisruptionBudget", "minAvailable: 1, maxUnavailable: 50%"),
+    ],
+)
+def test_the_api_server_refuses_what_the_build_refuses(control_plane: ControlPlane, kind: str, spec: str) -> None:
+    found, faults = manifests.read(made(kind, spec).encode())
+    assert (found, len(faults)) == (None, 1)
+    with pytest.raises(KubectlFailed, match=r"is invalid: spec"):
+        control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=made(kind, spec))
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("ResourceQuota", 'hard: {pods: -0, cpu: "-0.0"}'),
+        ("PodDisruptionBudget", "minAvailable: 0"),
+        ("PodDisruptionBudget", "selector: {}"),
+    ],
+)
+def test_the_build_takes_what_the_api_server_takes(control_plane: ControlPlane, kind: str, spec: str) -> None:
+    assert manifests.read(made(kind, spec).encode())[0]
+    control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=made(kind, spec))
 
 
 PLAIN = """

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
-from upsert.core.fields import Fields
+from upsert.core.fields import Fields, Problem
 from upsert.core.objects import Part, Ref
 from upsert.sources import ecr, files, parameter_store, secrets_manager
 from upsert.sources.files import given
@@ -20,6 +20,9 @@ TABLE: dict[str, Source] = {
         files.VALUE, files.FILE_BESIDE, files.ENV_FILE,
     )
 }  # fmt: skip
+
+# As much of a word tells it from the others.
+_BEGINNING = 3
 
 
 class Reader(NamedTuple):
@@ -61,10 +64,27 @@ def _named(at: Fields, words: Sequence[str], *, is_plain_refused: bool) -> Sourc
         at.wrong(plain[0], "is for ConfigMaps alone; expected a source that keeps it, such as {secret: NAME}")
         return None
     named = [word for word in words if word in at]
-    if len(named) != 1:
-        at.wrong(None, f"names {' and '.join(named) or 'no source'}; expected one of {', '.join(words)}")
-        return None
-    return TABLE[named[0]]
+    if len(named) == 1:
+        return TABLE[named[0]]
+    expected = f"expected one of {', '.join(words)}"
+    if not named and (slip := _slip(at, words)):
+        name, word = slip
+        text = f"unknown field {name!r}, did you mean {word}; {expected}"
+        at.problems.append(Problem(at.path, text, place=(*at.path, name)))
+    else:
+        at.wrong(None, f"names {' and '.join(named) or 'no source'}; {expected}")
+    return None
+
+
+def _slip(at: Fields, words: Sequence[str]) -> tuple[str, str] | None:
+    """Return a field that begins as one of the words does, and that word."""
+    slips = (
+        (name, word)
+        for name, value in at.value.items()
+        for word in words
+        if value is not None and name.isidentifier() and name[:_BEGINNING] == word[:_BEGINNING]
+    )
+    return next(slips, None)
 
 
 def read(refs: Collection[Ref], aws: AwsApi) -> Reading:

@@ -51,7 +51,11 @@ def row(
 
 def form(at: Fields, word: str, id_form: Grammar, choices: Mapping[str, Grammar]) -> Mapping[str, str]:
     """Return the fields of an entry that wants one value. Of the `choices`, which are of the source, it has one."""
-    at.closed((word, "member", "decode", *choices, "role_arn"))
+    known = (word, "member", "decode", *choices, "role_arn")
+    if "members" in at:
+        at.wrong("members", "is for many keys at once; expected member, or this entry in data_from")
+        known = (*known, "members")
+    at.closed(known)
     member = {"member": at.text("member", MEMBER, is_secret=True)} if "member" in at else {}
     return {**_fields(at, word, id_form, choices), **member}
 
