@@ -88,7 +88,7 @@ def test_the_fault_names_both_and_what_they_share() -> None:
 
 
 PATTERNS = st.lists(st.text("ab*?", min_size=1, max_size=3), max_size=3).map(tuple)
-SCOPES = st.builds(Scope, PATTERNS.filter(bool), PATTERNS)
+SCOPES = st.builds(Scope, PATTERNS.filter(bool), PATTERNS, st.just(""))
 
 
 @given(SCOPES, SCOPES)
