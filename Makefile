@@ -48,9 +48,13 @@ versions: $(TOOLS) ## run the tests of what Kubernetes does on the newest and on
 	$(DEV)/python -m tests.versions $(PYTEST_ARGUMENTS)
 
 .PHONY: bench
-bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side by side, and plot them
+bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side by side, and plot them (PARTS="own_time …")
 	$(WITH_ASSETS) PYTHONPATH=functions \
-		$(DEV)/python -m bench
+		$(DEV)/python -m bench $(PARTS)
+
+.PHONY: figures
+figures: .venv/dev/.installed ## write the figures of bench/results.json into docs/performance.md
+	@PYTHONPATH=functions $(DEV)/python -m bench.page
 
 .PHONY: dashboard
 dashboard: $(TOOLS) .venv/bench/.installed ## draw the dashboard from the records of a local run, for the README

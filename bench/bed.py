@@ -14,7 +14,8 @@ from typing import Any, Self
 
 import urllib3
 
-from bench.standins import ACCOUNT, ADOPTERS, CLUSTER, REFRESHERS, REGION, EksStandin
+from bench.served import Served, Window
+from bench.standins import ACCOUNT, ADOPTERS, CLUSTER, REFRESHERS, REGION, USER, EksStandin
 from tests.support.controlplane import ControlPlane
 from tests.support.ecr_standin import EcrStandin, token
 from tests.support.objects import compiled, roles
@@ -38,6 +39,18 @@ class Invocation:
     answer: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run of the refresher, and what the API server did for it."""
+
+    invocation: Invocation
+    served: Served
+
+
+class Unsound(Exception):
+    """What was measured is not what was to be measured."""
+
+
 class Bed:
     """Everything that the measurements share, while the `with` block lasts."""
 
@@ -49,6 +62,7 @@ class Bed:
         }
         self._task_root = self._import_paths["refresh"][0]
         self._namespaces: list[str] = []
+        self.is_filled = False
 
     def __enter__(self) -> Self:
         with ExitStack() as cleanup:
@@ -72,11 +86,13 @@ class Bed:
         return list(self._namespaces)
 
     def grow(self, count: int) -> None:
-        """Create namespaces until the cluster has `count`."""
+        """Create namespaces until the cluster has `count`, and let the function create the Secret in all of them."""
         new = [f"team-{number:05}" for number in range(len(self._namespaces), count)]
         with self.pool() as pool, ThreadPoolExecutor(_CREATORS) as threads:
             list(threads.map(lambda name: self._create(pool, name), new))
         self._namespaces += new
+        self.refresh()
+        self.is_filled = True
 
     def pool(self) -> urllib3.PoolManager:
         """Return connections to the API server, as many as are ever used at once."""
@@ -105,6 +121,24 @@ class Bed:
         with self.ecr.answering(later):
             yield
 
+    def refresh(self, objects: int | None = None, *, concurrency: int = 16) -> Run:
+        """Return a run that wrote so many objects, one for each namespace unless said otherwise.
+
+        Raises `Unsound` if it wrote others.
+        """
+        run = self.run(concurrency=concurrency)
+        due = len(self._namespaces) if objects is None else objects
+        counts = run.invocation.answer["applied"], run.invocation.answer["failed"], run.served.patches
+        if counts != (due, 0, due):
+            raise Unsound(f"applied, failed and PATCHes are {counts}; expected {(due, 0, due)}")
+        return run
+
+    def run(self, event: object = None, *, concurrency: int = 16, **environment: str) -> Run:
+        """Return a run, whatever it came to."""
+        window = Window(self.control_plane.audit_log)
+        invocation = self.invoke(event, concurrency=concurrency, **environment)
+        return Run(invocation, window.served(USER))
+
     def invoke(
         self,
         event: object = None,
@@ -112,6 +146,7 @@ class Bed:
         function: str = "refresh",
         concurrency: int = 16,
         endpoint: str | None = None,
+        **environment: str,
     ) -> Invocation:
         """Invoke a handler, as built, in a process of its own, as scheduled unless there is an event."""
         self.eks.endpoint = endpoint or self.control_plane.endpoint
@@ -124,7 +159,12 @@ class Bed:
         ]  # fmt: skip
         with self._log.open("wb") as output:
             done = subprocess.run(
-                program, stdout=output, stderr=subprocess.PIPE, text=True, env=self.environment(), check=False
+                program,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=self.environment() | environment,
+                check=False,
             )
         if done.returncode != 0:
             raise RuntimeError(f"the handler failed: {done.stderr[-2000:]}\n{self._log.read_text()[-2000:]}")

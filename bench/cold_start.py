@@ -11,7 +11,6 @@ from pathlib import Path
 
 from tests.support.rie import Artifact, Runtime
 
-_ROUNDS = 9
 _BOTO3_ALONE = Path(__file__).with_name("boto3_alone")
 # boto3 and what it imports.
 _BOTO3 = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six.py", "urllib3")
@@ -39,12 +38,12 @@ class ColdRuns:
     ratio: float
 
 
-def measure(artifact: Artifact, folder: Path) -> ColdStarts:
+def measure(artifact: Artifact, folder: Path, rounds: int) -> ColdStarts:
     """Return the cold starts of the artifact, of the same without bytecode, and of a handler that imports boto3."""
     bare = Artifact(_copy_without_bytecode(artifact.function, folder), _copy_without_bytecode(artifact.layer, folder))
     boto3 = Artifact(_BOTO3_ALONE, boto3_layer(folder))
     seconds: dict[str, list[float]] = {"artifact": [], "bare": [], "boto3": []}
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         seconds["artifact"].append(_first_line(artifact))
         seconds["boto3"].append(_first_line(boto3, handler="boto3_alone.handler", event={}))
         seconds["bare"].append(_first_line(bare))
@@ -57,11 +56,11 @@ def measure(artifact: Artifact, folder: Path) -> ColdStarts:
     )
 
 
-def whole_runs(artifact: Artifact, folder: Path, environment: Mapping[str, str]) -> ColdRuns:
+def whole_runs(artifact: Artifact, folder: Path, environment: Mapping[str, str], rounds: int) -> ColdRuns:
     """Return the cold invocations that refresh for real, and those that only ask AWS what a refresh has to ask."""
     boto3 = Artifact(_BOTO3_ALONE, boto3_layer(folder))
     ours, theirs = [], []
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         ours.append(_whole_run(artifact, environment))
         theirs.append(_whole_run(boto3, environment, handler="boto3_calls.handler"))
     ratios = [mine / its for mine, its in zip(ours, theirs, strict=True)]
