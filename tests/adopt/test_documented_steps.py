@@ -71,7 +71,9 @@ class Reader:
 
     def run(self, words: list[str]) -> None:
         match words:
-            case ["aws", "secretsmanager", "create-secret", "--name", name]:
+            case [text] if found := re.fullmatch(r"\w+=\$\((.*)\)", text):
+                self.run(shlex.split(found[1]))
+            case ["aws", "secretsmanager", "create-secret", "--name", name, *_]:
                 self.aws.secrets.kept[name] = None
             case ["make", "rbac", *is_adopter, "|", "kubectl", verb, "-f", "-"]:
                 self.plane.kubectl(verb, "-f", "-", stdin=objects.roles(self.written, is_adopter=bool(is_adopter)))

@@ -402,8 +402,8 @@ def test_a_subscription_event_with_other_fields_is_refused() -> None:
             {"action": "release", "objects": ["given-*"], "namespaces": ["team-a"]},
             AdoptRequest(Action.RELEASE, OWN, (GIVEN_BACK,), ("team-a",)),
         ),
-        (sample("adopt-check.json"), AdoptRequest(Action.CHECK, OWN, ONE.objects, ("team-*",))),
-        (sample("adopt-adopt.json"), AdoptRequest(Action.ADOPT, OWN, ONE.objects, ("team-*",))),
+        (sample("adopt-check.json"), AdoptRequest(Action.CHECK, OWN, (PULL,), ("team-*",))),
+        (sample("adopt-adopt.json"), AdoptRequest(Action.ADOPT, OWN, (PULL,), ("team-*",))),
     ],
 )
 def test_a_good_event_of_the_adopter_is_read(event: object, expected: AdoptRequest) -> None:
