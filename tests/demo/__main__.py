@@ -2,6 +2,7 @@
 
 Exit status 0 means that every namespace ended as it should, 1 that one did not, 2 that the demo could not be played.
 With KEEP=1 everything is left running until Ctrl-C. FROM=dist deploys a release (`make release`) in place of this tree.
+PICTURE=file.svg draws the last screen, for the README.
 """
 
 import json
@@ -84,6 +85,8 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
     for problem in objects.problems():
         screen.line(f"  ✗ {problem}", "bold red")
     screen.line(objects.line, "bold")
+    if picture := os.environ.get("PICTURE"):
+        Path(picture).write_text(screen.picture())
     if keep:
         _wait_for_interrupt()
     return 1 if verdict.problems or [*objects.problems()] else 0
@@ -110,6 +113,7 @@ def _wait(is_done: Callable[[], object], detail: Detail, readers: Readers) -> No
 
 
 def _show(screen: Screen, evidence: Evidence) -> None:
+    screen.turn()
     screen.head("What became of each namespace (uid: its first characters; version: resourceVersion)")
     screen.table(evidence.namespaces)
     screen.head("Failures, as they should be: only the owners can mend these, and the function says how")

@@ -1,11 +1,13 @@
 """How the demo looks: colours and a spinner on a terminal, plain lines anywhere else."""
 
+import io
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -14,6 +16,8 @@ from rich.text import Text
 from tests.demo.verdict import Ending, Evidence, Namespace, Sight, Verdict, is_rotated, is_stable
 
 _PLAIN_WIDTH = 110
+# What draws fonts from somebody else's server.
+_FOREIGN_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _NEWS_EVERY_S = 15
 # As much as is worth the room; the verdict compares whole ones.
 _UID_LENGTH = 6
@@ -52,10 +56,27 @@ class Screen:
         """Find out whether anybody watches."""
         console = Console(highlight=False)
         self._console = console if console.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+        self._film = Console(
+            file=io.StringIO(), record=True, width=_PLAIN_WIDTH, force_terminal=True, color_system="truecolor"
+        )
+
+    def _print(self, what: RenderableType, *, soft_wrap: bool = False) -> None:
+        self._console.print(what, soft_wrap=soft_wrap)
+        # What does not fit is wrapped there: a picture shows nothing beyond its edge.
+        self._film.print(what)
+
+    def turn(self) -> None:
+        """Begin the last screen, which is all that a picture shows."""
+        self._film.export_text(clear=True)
+
+    def picture(self) -> str:
+        """Return the last screen so far, as SVG."""
+        svg = self._film.export_svg(title="make demo", clear=False, unique_id="demo")
+        return "\n".join(line.rstrip() for line in _FOREIGN_FONTS.sub("", svg).splitlines()) + "\n"
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one line as it is, however long."""
-        self._console.print(Text(text, style), soft_wrap=True)
+        self._print(Text(text, style), soft_wrap=True)
 
     def head(self, text: str) -> None:
         """Print a heading."""
@@ -79,9 +100,7 @@ class Screen:
         else:
             self.line(f"  - {text} ...")
             yield Detail(self, None)
-        self._console.print(
-            Text.assemble(("  ✓ ", "green"), text, (f"  {time.monotonic() - started:.1f} s", "bright_black"))
-        )
+        self._print(Text.assemble(("  ✓ ", "green"), text, (f"  {time.monotonic() - started:.1f} s", "bright_black")))
 
     def table(self, namespaces: Sequence[Namespace]) -> None:
         """Print a row per namespace, and below it from whom Secrets were taken over."""
@@ -97,7 +116,7 @@ class Screen:
         table.add_column("password", no_wrap=True)
         for namespace in namespaces:
             table.add_row(*_cells(namespace))
-        self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        self._print(Padding(table, (0, 0, 0, 2), expand=False))
         owners = Counter(owner for namespace in namespaces for owner in _owners(namespace))
         self.line(f"  Taken over from: {', '.join(f'{owner} ({count})' for owner, count in sorted(owners.items()))}")
         before, after = ([sight for sight in sights if sight and sight.old_copy] for sights in _sights(namespaces))
@@ -111,7 +130,7 @@ class Screen:
             if namespace.reports and namespace.reports[-1].outcome == "failed":
                 last = namespace.reports[-1]
                 text = Text.assemble((f"{namespace.name}: {last.reason}. ", "red"), f"Remedy: {last.remedy}")
-                self._console.print(Padding(text, (0, 0, 0, 2), expand=False))
+                self._print(Padding(text, (0, 0, 0, 2), expand=False))
 
     def requests(self, requests: Mapping[tuple[str, str], int]) -> None:
         """Print the API server's count of what the function sent."""
