@@ -15,8 +15,7 @@ from upsert.core.fields import Fields, Grammar, Path, Problem, shown, unquoted
 from upsert.core.grammars import OBJECT
 from upsert.core.identity import FIELD_MANAGER
 from upsert.core.resources import CONFIG_MAPS, MANIFESTS, SECRETS
-from upsert.kinds.manifest import QUANTITY
-from upsert.kinds.shapes import SPECS, ByName, Each, Leaf, Record, Shape
+from upsert.kinds.shapes import QUANTITY, SPECS, ByName, Each, Leaf, Record, Shape
 
 _FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 _METADATA = ("name", "labels", "annotations", "creationTimestamp")

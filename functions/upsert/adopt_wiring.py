@@ -1,18 +1,14 @@
 """The composition root of the adopter."""
 
-from collections.abc import Mapping
-
 from upsert import kinds
 from upsert.adopt import AdoptParts
 from upsert.adopt_records import AdoptRecords
 from upsert.adopt_request import AdoptRequest
 from upsert.check import Sources
 from upsert.core.identity import ADOPTER
-from upsert.core.objects import Desired, Object
-from upsert.core.sensitive import Sensitive
 from upsert.core.value_plan import SECRET, Store
-from upsert.core.verdicts import Verdict
 from upsert.importing import ImportParts, Kept
+from upsert.kinds.comparison import compare
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
 from upsert.release import ReleaseParts
@@ -60,11 +56,7 @@ def release_parts(request: AdoptRequest, surroundings: Surroundings, records: Ad
 
 
 def _sources(surroundings: Surroundings) -> Sources:
-    return Sources(surroundings.read, kinds.build, _compare)
-
-
-def _compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) -> tuple[Verdict, ...]:
-    return kinds.of(one).compare(live, new)
+    return Sources(surroundings.read, kinds.build, compare)
 
 
 def _connect(request: AdoptRequest, surroundings: Surroundings) -> tuple[KubeWriter, KubeReader]:

@@ -27,7 +27,7 @@ _NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-controller"
 
 _CREATED = 201
 
-_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_NAMESPACE = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 
 # What records call the resources that are written, by API group and plural: other groups have NetworkPolicies, too.
 _WRITTEN = {(resource.group, resource.plural): resource.kind.lower() for resource in WRITTEN}
@@ -121,7 +121,7 @@ def _username(event: dict[str, Any]) -> object:
 
 
 def _name(value: object) -> str:
-    return value if isinstance(value, str) and _NAMESPACE.fullmatch(value) else ""
+    return value if isinstance(value, str) and re.fullmatch(_NAMESPACE, value) else ""
 
 
 def _mapping(parent: dict[str, Any], key: str) -> dict[str, Any]:

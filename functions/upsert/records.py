@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from upsert.core.account_outcomes import AccountCounts, AccountMissing, AccountOutcome, AccountPatched
 from upsert.core.document import timestamp
 from upsert.core.objects import Object
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
-from upsert.core.reports import RefreshReport
+from upsert.core.reports import AccountCounts, RefreshReport
 from upsert.errors import SourceFailed
 from upsert.lifetimes import Lifetime, is_token, lifetimes, not_refreshed
 from upsert.tables import table
@@ -24,17 +23,17 @@ class Records:
     """Writes what a refresh comes to, as it comes."""
 
     def __init__(self, telemetry: Telemetry) -> None:
-        self._telemetry = telemetry
+        self.telemetry = telemetry
         self._not_made: set[str] = set()
         self._tried: list[Outcome] = []
 
     def outcome(self, outcome: Outcome) -> None:
         """Write the record of one object in one namespace."""
-        if self._telemetry.is_dry_run:
+        if self.telemetry.is_dry_run:
             self._tried.append(outcome)
         match outcome:
             case Applied():
-                self._telemetry.info(
+                self.telemetry.info(
                     "object.applied",
                     object=outcome.title,
                     namespace=outcome.namespace,
@@ -47,37 +46,18 @@ class Records:
                     **({"keeps_keys_of": list(outcome.keeps_keys_of)} if outcome.keeps_keys_of else {}),
                 )
             case Skipped():
-                self._telemetry.info(
+                self.telemetry.info(
                     "object.skipped", object=outcome.title, namespace=outcome.namespace, reason=outcome.reason
                 )
             case Failed():
-                self._telemetry.error("object.failed", **failure(outcome))
-
-    def account(self, outcome: AccountOutcome) -> None:
-        """Write the record of one ServiceAccount, unless it needed nothing."""
-        match outcome:
-            case AccountPatched():
-                self._telemetry.info(
-                    "service_account.patched",
-                    namespace=outcome.namespace,
-                    service_account=outcome.service_account,
-                    uid=outcome.uid,
-                    resource_version=outcome.resource_version,
-                    status=outcome.status,
-                )
-            case AccountMissing():
-                self._telemetry.info(
-                    "service_account.missing", namespace=outcome.namespace, service_account=outcome.service_account
-                )
-            case Failed():
-                self._telemetry.error("object.failed", **failure(outcome))
+                self.telemetry.error("object.failed", **failure(outcome))
 
     def source_failed(self, one: Object, why: SourceFailed) -> None:
         """Write the record of an object that could not be made, and stays as it is in every namespace."""
-        self._telemetry.error("source.failed", object=one.title, remedy=str(why))
+        self.telemetry.error("source.failed", object=one.title, remedy=str(why))
         self._not_made.add(one.title)
         if is_token(one):
-            self._telemetry.measure("TokenSecondsToSpare", 0, Unit.SECONDS)
+            self.telemetry.measure("TokenSecondsToSpare", 0, Unit.SECONDS)
 
     @contextmanager
     def of_sources(self) -> Iterator[None]:
@@ -85,13 +65,13 @@ class Records:
         try:
             yield
         except SourceFailed:
-            self._telemetry.measure("SourcesFailed", len(self._not_made))
-            self._telemetry.measure("NotRefreshed", len(self._not_made))
+            self.telemetry.measure("SourcesFailed", len(self._not_made))
+            self.telemetry.measure("NotRefreshed", len(self._not_made))
             raise
 
     def unplaced(self, one: Object) -> None:
         """Write the record of an object that selects no namespace."""
-        self._telemetry.warning(
+        self.telemetry.warning(
             "object.unplaced",
             object=one.title,
             remedy="no namespace of the cluster is in its scope; check include, exclude and selector",
@@ -112,12 +92,12 @@ class Records:
         for one in found:
             self._lifetime(one)
         answer = summary(report) | spares
-        self._telemetry.info("refresh.completed", **answer)
+        self.telemetry.info("refresh.completed", **answer)
         if report.dry_run:
             return answer | {"table": table(_TRIED, sorted(map(_tried, self._tried), key=_by_change))}
         if not report.had_work:
             return answer
-        measure = self._telemetry.measure
+        measure = self.telemetry.measure
         measure("ObjectsApplied", report.applied)
         measure("ObjectsUnchanged", report.unchanged)
         measure("ObjectsSkipped", report.skipped)
@@ -142,10 +122,10 @@ class Records:
         }
         if one.is_token:
             remedy = "the registry token ends before the next scheduled run but one; shorten Schedule"
-            self._telemetry.warning("token.expires_early", **fields, remedy=remedy)
+            self.telemetry.warning("token.expires_early", **fields, remedy=remedy)
         else:
             remedy = "the certificate ends soon; put a new one into its source"
-            self._telemetry.warning("certificate.expires_early", **fields, remedy=remedy)
+            self.telemetry.warning("certificate.expires_early", **fields, remedy=remedy)
 
 
 def summary(report: RefreshReport) -> dict[str, Any]:

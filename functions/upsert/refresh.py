@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from upsert.core import namespaces, outcomes, planning
-from upsert.core.account_outcomes import AccountCounts
 from upsert.core.objects import BadMaterial, Desired, Material, Object, Ref
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
 from upsert.core.planning import Plan
-from upsert.core.reports import ObjectCounts, RefreshReport, sources_failed
+from upsert.core.reports import AccountCounts, ObjectCounts, RefreshReport, sources_failed
 from upsert.errors import InputError, SourceFailed
 from upsert.request import Request
 from upsert.writing import Writer, write_all

@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from upsert.core import account_outcomes, service_accounts
-from upsert.core.account_outcomes import (
-    AccountCounts,
-    AccountMissing,
-    AccountOutcome,
-    AccountPatched,
-    AccountUnchanged,
-)
+from upsert.core.account_outcomes import AccountMissing, AccountOutcome, AccountPatched, AccountUnchanged
 from upsert.core.answers import Answer, Page, Written
 from upsert.core.objects import Object
 from upsert.core.outcomes import Applied, Failed
+from upsert.core.reports import AccountCounts
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ServiceAccountsNotListed, UpsertError

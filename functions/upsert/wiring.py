@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from upsert import kinds, sources
 from upsert.aws import Aws
@@ -76,9 +76,19 @@ def refresh_parts(request: Request, surroundings: Surroundings, records: Records
     )
 
 
+def sum_up(event: Mapping[str, Any], config: Config, telemetry: Telemetry) -> dict[str, Any]:
+    """Write and return what a run over a fleet came to. Raises `InputError`."""
+    # Imported by whoever needs it: each import is part of the cold start, and most runs are none over a fleet.
+    from upsert.fleet import fleet_report  # noqa: PLC0415
+    from upsert.fleet_records import fleet_completed  # noqa: PLC0415
+
+    return fleet_completed(telemetry, fleet_report(event, config))
+
+
 def _accounts(records: Records, writer: KubeWriter) -> Accounts:
-    # Imported by whoever needs it: most refreshers name no ServiceAccount, and each import is part of the cold start.
+    # As above: most files of objects name no ServiceAccount.
+    from upsert.account_records import account_record  # noqa: PLC0415
     from upsert.kube.service_accounts import ServiceAccounts  # noqa: PLC0415
     from upsert.service_accounts import name_secrets  # noqa: PLC0415
 
-    return partial(name_secrets, ServiceAccounts(writer.api), record=records.account)
+    return partial(name_secrets, ServiceAccounts(writer.api), record=partial(account_record, records.telemetry))

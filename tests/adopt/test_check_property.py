@@ -26,6 +26,7 @@ from upsert.core.resources import (
     Resource,
 )
 from upsert.core.sensitive import Sensitive
+from upsert.kinds import comparison
 from upsert.kinds.kind import Kind
 
 NAMESPACE, NAME = "team-a", "any"
@@ -300,7 +301,7 @@ def case(seed: int) -> Case:
 
 def checked(one: Case) -> Check:
     found = live.parse_of(NAMESPACE, NAME, 200, one.document)
-    return checks.check(f"{one.new.resource.kind.lower()}/{NAME}", NAMESPACE, found, one.new, one.kind.compare)
+    return checks.check(f"{one.new.resource.kind.lower()}/{NAME}", NAMESPACE, found, one.new, comparison.of(one.kind))
 
 
 def faults(one: Case) -> tuple[list[str], set[str]]:

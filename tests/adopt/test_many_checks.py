@@ -27,6 +27,7 @@ from upsert.core.objects import Material, Object, Part, Ref, Target
 from upsert.core.resources import named_by
 from upsert.core.sensitive import Sensitive
 from upsert.errors import SourceFailed
+from upsert.kinds import comparison
 from upsert.kube.pace import Pace
 
 OBJECTS = 5
@@ -118,7 +119,7 @@ def measure(count: int) -> dict[str, Any]:
     objects = tuple(Object(f"application-{number}", "generic", parts) for number in range(OBJECTS))
     cluster, log = ManyNamespaces(count), Counting()
     records = AdoptRecords(log)  # type: ignore[arg-type]
-    sources = Sources(read, kinds.build, lambda one, found, new: kinds.of(one).compare(found, new))
+    sources = Sources(read, kinds.build, comparison.compare)
     connected = AdoptParts(
         sources,
         connect=lambda: (cluster, cluster),

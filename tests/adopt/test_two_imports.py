@@ -23,6 +23,7 @@ from upsert.core.objects import Object, Target
 from upsert.errors import ImportRefused
 from upsert.importing import ImportParts
 from upsert.imports import import_object
+from upsert.kinds.comparison import compare
 
 HOSTS = {"team-a": "quay.io", "team-b": "ghcr.io"}
 
@@ -78,7 +79,7 @@ def test_of_two_imports_at_once_one_is_kept_and_the_other_says_that_it_lost(firs
 def import_key(namespace: str, aws: Aws) -> Imported | ImportRefused:
     """Import the one key of a namespace's Secret into the secret that both share."""
     values = {namespace.upper(): f"the-value-of-{namespace}".encode()}
-    sources = Sources(keyed.read_from(values), kinds.build, adopter.compare)
+    sources = Sources(keyed.read_from(values), kinds.build, compare)
     return imported(keyed.keyed_object("api-config", values), namespace, keyed.body("api-config", values), sources, aws)
 
 

@@ -15,7 +15,6 @@ from tests.support.objects import SECRET, entry, pull_object, roles
 from tests.support.refresher import api as api_of
 from upsert import service_accounts
 from upsert.core.account_outcomes import (
-    AccountCounts,
     AccountMissing,
     AccountOutcome,
     AccountPatched,
@@ -23,6 +22,7 @@ from upsert.core.account_outcomes import (
 )
 from upsert.core.answers import Answer, Written
 from upsert.core.outcomes import Applied, Failed
+from upsert.core.reports import AccountCounts
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ServiceAccountsNotListed

@@ -15,6 +15,7 @@ from upsert.core.outcomes import Applied
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Likeness
 from upsert.errors import InputError
+from upsert.kinds import comparison
 
 KIND = kinds.TABLE["basic-auth"]
 NAME = "proxy-login"
@@ -96,7 +97,7 @@ def test_a_live_one_is_compared_key_by_key() -> None:
     made = KIND.build(LOGIN, {"username": value("u"), "password": value("p")})
     live = {"username": Sensitive(b"u"), "password": Sensitive(b"p\n"), "token": Sensitive(b"t")}
 
-    verdicts = {verdict.key: verdict for verdict in KIND.compare(live, made)}
+    verdicts = {verdict.key: verdict for verdict in comparison.compare(LOGIN, live, made)}
 
     assert verdicts["username"].likeness is Likeness.MATCH
     assert str(verdicts["password"]) == "password: MISMATCH (2 vs 1 bytes; trailing newline)"

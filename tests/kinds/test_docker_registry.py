@@ -17,6 +17,7 @@ from upsert.core.outcomes import Applied
 from upsert.core.sensitive import Sensitive
 from upsert.core.verdicts import Likeness
 from upsert.errors import InputError
+from upsert.kinds import comparison
 
 NAME = "registry-login"
 HUB = "https://index.docker.io/v1/"
@@ -150,7 +151,7 @@ def test_only_what_rotates_by_itself_may_differ_from_a_live_one() -> None:
     new = kinds.build(one, {**by_parts, "registries[1]": ecr_login()})
     old = kinds.build(one, {**by_parts, "registries[0].password": value("old"), "registries[1]": ecr_login()})
 
-    verdicts = {verdict.key: verdict.likeness for verdict in kinds.of(one).compare(old.data, new)}
+    verdicts = {verdict.key: verdict.likeness for verdict in comparison.compare(one, old.data, new)}
 
     assert verdicts[f"{HUB}/password"] is Likeness.MISMATCH
     assert Likeness.ROTATES in verdicts.values()

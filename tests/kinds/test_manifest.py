@@ -22,7 +22,7 @@ from upsert import config, kinds, sources
 from upsert.core.objects import Desired, Material, Object, OnConflict, Ref, Scope
 from upsert.core.outcomes import Applied, Failed, Outcome
 from upsert.core.resources import MANIFESTS
-from upsert.kinds import manifest
+from upsert.kinds import manifest_comparison
 from upsert.kinds.shapes import SPECS, ByName, Each, Leaf, Record, Shape
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def test_a_live_one_that_we_wrote_matches_by_path(
     one = deployed(folder, kind)
     apply(control_plane, one, namespace)
 
-    verdicts = manifest.compare(rest(live(control_plane, one, namespace)), desired(one))
+    verdicts = manifest_comparison.compare(rest(live(control_plane, one, namespace)), desired(one))
 
     assert {str(verdict).rpartition(": ")[2] for verdict in verdicts} == {"MATCH"}
     assert len(verdicts) == {"ResourceQuota": 10, "LimitRange": 1, "NetworkPolicy": 4, "PodDisruptionBudget": 2}[kind]
@@ -480,7 +480,7 @@ def verdicts(kind: str, live: Mapping[str, Any], new: Mapping[str, Any]) -> dict
     """Return the verdicts on a live spec, or on all of a live object, by path, each with whether it loses nothing."""
     (resource,) = (one for one in MANIFESTS if one.kind == kind)
     whole = [one if {"spec", "metadata"} & one.keys() else {"spec": one} for one in (live, new)]
-    found = manifest.compare(whole[0], Desired(resource, "baseline", "", {}, rest=whole[1]))
+    found = manifest_comparison.compare(whole[0], Desired(resource, "baseline", "", {}, rest=whole[1]))
     return {verdict.key: (str(verdict.likeness), verdict.loses_nothing) for verdict in found}
 
 
@@ -621,7 +621,7 @@ def test_a_mismatch_tells_no_value() -> None:
     (resource,) = (one for one in MANIFESTS if one.kind == "ResourceQuota")
     new = Desired(resource, "baseline", "", {}, rest={"spec": {"hard": {"pods": 4711}}})
 
-    (verdict,) = manifest.compare({"spec": {"hard": {"pods": "42"}}}, new)
+    (verdict,) = manifest_comparison.compare({"spec": {"hard": {"pods": "42"}}}, new)
 
     assert str(verdict).startswith("spec.hard.pods: MISMATCH (")
     assert "42" not in str(verdict)

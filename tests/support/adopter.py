@@ -19,10 +19,10 @@ from upsert.check import AdoptReader, AdoptWriter, Sources
 from upsert.core.adoptions import Result, lines_of
 from upsert.core.docker_config import DATA_KEY, basic_auth
 from upsert.core.identity import ADOPTER
-from upsert.core.objects import Desired, Material, Object, Ref, Target
+from upsert.core.objects import Material, Object, Ref, Target
 from upsert.core.sensitive import Sensitive
-from upsert.core.verdicts import Verdict
 from upsert.errors import SourceEmpty, SourceFailed
+from upsert.kinds.comparison import compare
 from upsert.kube.api import Api
 from upsert.kube.reader import KubeReader
 from upsert.kube.writer import KubeWriter
@@ -168,11 +168,6 @@ def sources(kept: str | SourceFailed | None = None) -> Sources:
         return {ref: entries if ref.source == "secret" else refresher.login(password=NEW) for ref in refs}
 
     return Sources(read, kinds.build, compare)
-
-
-def compare(one: Object, live: Mapping[str, Sensitive[bytes]], new: Desired) -> tuple[Verdict, ...]:
-    """Return the verdicts of the object's kind."""
-    return kinds.of(one).compare(live, new)
 
 
 def run(

@@ -11,8 +11,8 @@ from tests.support.objects import pull_object
 from tests.support.refresher import EXPIRES_AT
 from tests.support.written import Written
 from upsert import records
+from upsert.account_records import account_record
 from upsert.core.account_outcomes import (
-    AccountCounts,
     AccountMissing,
     AccountOutcome,
     AccountPatched,
@@ -20,7 +20,7 @@ from upsert.core.account_outcomes import (
 )
 from upsert.core.objects import Object, Part, Ref, Scope
 from upsert.core.outcomes import Applied, Failed, Outcome, Skipped
-from upsert.core.reports import ObjectCounts, RefreshReport
+from upsert.core.reports import AccountCounts, ObjectCounts, RefreshReport
 from upsert.errors import SourceFailed
 from upsert.records import Records
 from upsert.tables import table
@@ -204,7 +204,7 @@ def test_the_record_of_an_object_in_a_namespace_has_these_fields(
 def test_the_record_of_a_service_account_has_these_fields(
     written: Written, outcome: AccountOutcome, expected: list[dict[str, Any]]
 ) -> None:
-    Records(started()).account(outcome)
+    account_record(started(), outcome)
 
     assert bodies(written) == expected
 

@@ -11,7 +11,6 @@ from tests.support.objects import pull_object
 from upsert import rounds
 from upsert.core import account_outcomes, parsing, service_accounts
 from upsert.core.account_outcomes import (
-    AccountCounts,
     AccountMissing,
     AccountOutcome,
     AccountPatched,
@@ -19,7 +18,7 @@ from upsert.core.account_outcomes import (
 )
 from upsert.core.answers import Answer, Page, Refusal, Written
 from upsert.core.outcomes import Applied, Failed
-from upsert.core.reports import RefreshReport
+from upsert.core.reports import AccountCounts, RefreshReport
 from upsert.core.sensitive import Sensitive
 from upsert.core.service_accounts import ServiceAccount
 from upsert.errors import ObjectsFailed, ServiceAccountsNotListed, SourceFailed

@@ -7,7 +7,6 @@ from upsert.core.answers import Answer, Written
 from upsert.core.identity import REFRESHER
 from upsert.core.outcomes import Failed
 from upsert.core.service_accounts import ServiceAccount
-from upsert.errors import UpsertError
 
 REASON = "service-account"
 
@@ -39,21 +38,6 @@ class AccountMissing:
 
 
 type AccountOutcome = AccountPatched | AccountUnchanged | AccountMissing | Failed
-
-
-class AccountCounts(NamedTuple):
-    """What became of the ServiceAccounts; `error` says why some could not even be listed, if so."""
-
-    patched: int = 0
-    unchanged: int = 0
-    missing: int = 0
-    failures: tuple[Failed, ...] = ()
-    error: UpsertError | None = None
-
-    @property
-    def looked_at(self) -> int:
-        """Return how many ServiceAccounts there were."""
-        return self.patched + self.unchanged + len(self.failures)
 
 
 def patched(account: ServiceAccount, status: int, written: Written) -> AccountPatched:

@@ -18,25 +18,25 @@ from upsert.core.sensitive import Sensitive
 type Login = tuple[str, Sensitive[str]]
 type _HostAndPath = tuple[bytes, bytes]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_BASE64 = re.compile(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?")
+_SURROGATE = "[\ud800-\udfff]"
+_BASE64 = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?"
 # A host that may be printed: someone may have put a password or a token in its place.
-_PRINTABLE = re.compile(
+_PRINTABLE = (
     r"(https?://)?(?=[^/]*[.:])[A-Za-z0-9*-]{1,63}(\.[A-Za-z0-9*-]{1,63}){0,8}(:[0-9]{1,5})?(/[a-z0-9._-]{1,63}){0,8}/?"
 )
 
 # What net/url lets stand in each part of a URL. A host of other letters than an image's is ignored, or never matches.
-_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
-_BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-_USER = re.compile(rb"(?:[A-Za-z0-9._:~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})*")
-_HOST = re.compile(rb"[A-Za-z0-9._*\]-]*(?::[0-9]*)?")
-_IPV6_HOST = re.compile(rb"\[([0-9A-Fa-f:.]*)\](?::[0-9]*)?")
-_HOST_WITH_PORT = re.compile(rb"(?:\[(.*)\]|([^\]]*)):([0-9]*)", re.DOTALL)
+_CONTROL = rb"[\x00-\x1f\x7f]"
+_BROKEN_ESCAPE = rb"%(?![0-9A-Fa-f]{2})"
+_USER = rb"(?:[A-Za-z0-9._:~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})*"
+_HOST = rb"[A-Za-z0-9._*\]-]*(?::[0-9]*)?"
+_IPV6_HOST = rb"\[([0-9A-Fa-f:.]*)\](?::[0-9]*)?"
+_HOST_WITH_PORT = rb"(?s)(?:\[(.*)\]|([^\]]*)):([0-9]*)"
 
 # https://pkg.go.dev/github.com/distribution/reference, whose Go alternatives are tried in this order as well.
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_IMAGE = re.compile(
+_IMAGE = (
     rf"(?P<name>(?:(?:{_LABEL}(?:\.{_LABEL})*|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*))"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
     r"(?:@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?"
@@ -44,7 +44,7 @@ _IMAGE = re.compile(
 _DOCKER_HUB = b"index.docker.io"
 
 # https://docs.aws.amazon.com/general/latest/gr/ecr.html; the suffixes are those of all partitions, held by a test.
-_ANY = {"ACCOUNT": re.compile(r"[0-9]{12}|[0-9*]*\*[0-9*]*"), "REGION": re.compile(r"[a-z0-9*_-]+")}
+_ANY = {"ACCOUNT": r"[0-9]{12}|[0-9*]*\*[0-9*]*", "REGION": r"[a-z0-9*_-]+"}
 _SUFFIXES = (
     *("amazonaws.com", "amazonaws.com.cn", "amazonaws.eu"),
     *("on.aws", "on.amazonwebservices.com.cn", "on.amazonwebservices.eu"),
@@ -112,7 +112,7 @@ def is_ecr(host: str) -> bool:
 
 def _can_be(patterns: list[str], labels: list[str]) -> bool:
     return len(patterns) == len(labels) and all(
-        bool(_ANY[label].fullmatch(pattern)) if label in _ANY else fnmatchcase(label, pattern)
+        bool(re.fullmatch(_ANY[label], pattern)) if label in _ANY else fnmatchcase(label, pattern)
         for pattern, label in zip(patterns, labels, strict=True)
     )
 
@@ -132,7 +132,7 @@ def _auths(text: bytes) -> dict[str, Login]:
 
 
 def _login(entry: object, at: int, host: str) -> Login:
-    place = f"auths[{at}] ({host})" if _PRINTABLE.fullmatch(host) else f"auths[{at}]"
+    place = f"auths[{at}] ({host})" if re.fullmatch(_PRINTABLE, host) else f"auths[{at}]"
     fields = dict.fromkeys(("username", "password", "email", "auth"), "")
     for name, value in _members(entry, place):
         field = _folded(name)
@@ -143,7 +143,7 @@ def _login(entry: object, at: int, host: str) -> Login:
     if not fields["auth"]:
         return fields["username"], Sensitive(fields["password"])
     auth = re.sub(r"[\r\n]", "", fields["auth"])
-    if not _BASE64.fullmatch(auth):
+    if not re.fullmatch(_BASE64, auth):
         raise _UnreadableError(f"auth of {place} is no base64 (of the standard alphabet, without blanks)")
     bare = auth.rstrip("=")
     username, colon, password = base64.b64decode(bare + "=" * (-len(bare) % 4)).partition(b":")
@@ -177,7 +177,7 @@ def _members(value: object, what: str) -> _Object:
 
 def _text(value: str) -> str:
     """Return a string as Go decodes it: each byte that is no UTF-8, and each lone surrogate, becomes U+FFFD."""
-    return _SURROGATE.sub("\ufffd", value)
+    return re.sub(_SURROGATE, "\ufffd", value)
 
 
 def _folded(name: str) -> str:
@@ -208,7 +208,7 @@ def _covers(key: bytes, target: _HostAndPath) -> bool:
 
 
 def _split_host(host: bytes) -> tuple[list[bytes], bytes]:
-    found = _HOST_WITH_PORT.fullmatch(host)
+    found = re.fullmatch(_HOST_WITH_PORT, host)
     name, port = (host, b"") if found is None else ((found[1] or found[2] or b""), found[3])
     return name.split(b"."), port
 
@@ -218,15 +218,15 @@ def _parse_url(schemeless: bytes) -> _HostAndPath | None:
     url, _, fragment = schemeless.partition(b"#")
     authority, slash, path = url.partition(b"?")[0].partition(b"/")
     user, at, host = authority.rpartition(b"@")
-    if _CONTROL.search(url) or _BROKEN_ESCAPE.search(path) or _BROKEN_ESCAPE.search(fragment):
+    if re.search(_CONTROL, url) or re.search(_BROKEN_ESCAPE, path) or re.search(_BROKEN_ESCAPE, fragment):
         return None
-    if (at and not _USER.fullmatch(user)) or not (_HOST.fullmatch(host) or _is_ipv6(host)):
+    if (at and not re.fullmatch(_USER, user)) or not (re.fullmatch(_HOST, host) or _is_ipv6(host)):
         return None
     return host, unquote_to_bytes(slash + path)
 
 
 def _is_ipv6(host: bytes) -> bool:
-    found = _IPV6_HOST.fullmatch(host)
+    found = re.fullmatch(_IPV6_HOST, host)
     try:
         return found is not None and ipaddress.IPv6Address(found[1].decode()) is not None
     except ValueError:
@@ -242,7 +242,7 @@ def _repository(image: str) -> bytes:
         registry = "docker.io"
     if registry == "docker.io" and "/" not in rest:
         rest = f"library/{rest}"
-    found = _IMAGE.fullmatch(f"{registry}/{rest}")
+    found = re.fullmatch(_IMAGE, f"{registry}/{rest}")
     if found is None or len(found["path"]) > 255 or re.fullmatch("[a-f0-9]{64}", image):
         return b""
     return found["name"].encode()

@@ -18,8 +18,8 @@ DATA_KEY = ".dockerconfigjson"
 _TEXTS = ("username", "password", "email", "auth")
 
 # What Go's encoding/json, and so kubectl, writes as an escape though JSON does not ask for it; and what is no UTF-8.
-_ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+_ESCAPED = "[<>&\u2028\u2029\ud800-\udfff]"
+_SCHEME = r"(?i)^https?://"
 
 
 class Login(NamedTuple):
@@ -89,7 +89,7 @@ def write(entries: Iterable[Entry]) -> Sensitive[bytes]:
         for one in entries
     }
     text = json.dumps({"auths": auths}, ensure_ascii=False, separators=(",", ":"))
-    return Sensitive(_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
+    return Sensitive(re.sub(_ESCAPED, lambda found: f"\\u{ord(found[0]):04x}", text).encode())
 
 
 def entries_of(value: Sensitive[bytes]) -> tuple[Entry, ...]:
@@ -151,7 +151,7 @@ def bare(host: str) -> str:
 
 def undecorated(host: str) -> str:
     """Return the host without scheme, port 443, version of the API and trailing slash."""
-    authority, _, path = _SCHEME.sub("", host, count=1).partition("/")
+    authority, _, path = re.sub(_SCHEME, "", host, count=1).partition("/")
     path = path[3:] if path.startswith(("v1/", "v2/")) else path
     return f"{authority.removesuffix(':443')}/{path}".rstrip("/")
 

@@ -15,7 +15,7 @@ EXPIRES_AT = "eks-upsert/expires-at"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 # What YAML takes for no character, for the end of a line, or for a mark of order.
-_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def desired(desired: Desired) -> Sensitive[bytes]:
@@ -119,4 +119,4 @@ def _bytes(document: Mapping[str, Any]) -> Sensitive[bytes]:
     there are no more of them than have to be.
     """
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    return Sensitive(_NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
+    return Sensitive(re.sub(_NOT_IN_YAML, lambda found: f"\\u{ord(found[0]):04x}", text).encode())

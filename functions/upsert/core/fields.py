@@ -9,7 +9,7 @@ type Path = tuple[str | int, ...]
 
 _LONGEST_SHOWN = 80
 _MOST_SHOWN = 10
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_PLAIN_NAME = r"[A-Za-z0-9_-]+"
 
 
 class Problem(NamedTuple):
@@ -43,7 +43,7 @@ def spelled(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN_NAME.fullmatch(step):
+        elif re.fullmatch(_PLAIN_NAME, step):
             text += f".{shown_name(step)}" if text else shown_name(step)
         else:
             text += f"[{json.dumps(shown_name(step))}]"

@@ -6,12 +6,11 @@ import re
 class Names:
     """What one Secret calls its parts; a name that its form does not vouch for is numbered instead."""
 
-    _HOST = re.compile(
-        r"(https?://)?(?=[^/]*[.:]|localhost)[A-Za-z0-9*-]{1,63}(\.[A-Za-z0-9*-]{1,63}){0,8}(:[0-9]{1,5})?"
-        r"(/[a-z0-9._-]{1,63}){0,8}/?",
-        re.IGNORECASE,
+    _HOST = (
+        r"(?i)(https?://)?(?=[^/]*[.:]|localhost)[A-Za-z0-9*-]{1,63}(\.[A-Za-z0-9*-]{1,63}){0,8}(:[0-9]{1,5})?"
+        r"(/[a-z0-9._-]{1,63}){0,8}/?"
     )
-    _KEY = re.compile(r"[A-Za-z0-9._-]{1,63}")
+    _KEY = r"[A-Za-z0-9._-]{1,63}"
     # Known by heart, not by form: a password may look like the name of a field.
     _FIELDS = frozenset(
         {"username", "password", "auth", "email", "serveraddress", "identitytoken", "registrytoken", "provider"}
@@ -25,11 +24,11 @@ class Names:
 
     def of_key(self, name: str) -> str:
         """Return the name of a data key."""
-        return self._placed(name, "key", known=bool(self._KEY.fullmatch(name)))
+        return self._placed(name, "key", known=bool(re.fullmatch(self._KEY, name)))
 
     def of_host(self, name: str) -> str:
         """Return the name of a registry host."""
-        return self._placed(name, "host", known=bool(self._HOST.fullmatch(name)))
+        return self._placed(name, "host", known=bool(re.fullmatch(self._HOST, name)))
 
     def of_field(self, name: str) -> str:
         """Return the name of a field of an entry."""

@@ -19,23 +19,23 @@ from upsert.core.identity import FIELD_MANAGER
 LONGEST_BODY = 8 * 1024 * 1024
 
 # Names of field managers as people and tools choose them; anything else is not repeated.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/: -]{0,127}")
-_MANAGER = re.compile(rf'conflict with "({_NAME.pattern})"')
-_MISSING_VERB = re.compile(r"cannot (create|patch|list|get) resource")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._/: -]{0,127}"
+_MANAGER = rf'conflict with "({_NAME})"'
+_MISSING_VERB = r"cannot (create|patch|list|get) resource"
 # So the API server itself begins what a webhook or a policy said; what follows is their own words.
 # https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go
-_WEBHOOK = re.compile(r'(?:Internal error occurred: )?(?:admission|failed calling) webhook "([a-z0-9.-]{1,253})"')
+_WEBHOOK = r'(?:Internal error occurred: )?(?:admission|failed calling) webhook "([a-z0-9.-]{1,253})"'
 # https://github.com/kubernetes/kubernetes/tree/master/staging/src/k8s.io/apiserver/pkg/admission/plugin/policy
-_POLICY = re.compile(
+_POLICY = (
     r"""(?:^|is forbidden: )(ValidatingAdmissionPolicy|policy) ['"]([a-z0-9.-]{1,253})['"] """
     r"(?:with binding '[a-z0-9.-]{1,253}' )?denied request"
 )
-_FULL_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]{1,253})")
-_UNKNOWN_QUOTA = re.compile(r"status unknown for quota: ([a-z0-9.-]{1,253})")
-_CODE = re.compile(r"[A-Za-z]{1,64}")
+_FULL_QUOTA = r"exceeded quota: ([a-z0-9.-]{1,253})"
+_UNKNOWN_QUOTA = r"status unknown for quota: ([a-z0-9.-]{1,253})"
+_CODE = r"[A-Za-z]{1,64}"
 _UNSHOWN = "a field manager whose name cannot be shown"
-_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_IDENTIFIER = re.compile(r"[A-Za-z0-9-]{1,64}")
+_DNS_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_IDENTIFIER = r"[A-Za-z0-9-]{1,64}"
 
 # What makes the answer to one kind of request out of a 200 or 201: the status and the JSON object of the body.
 # Raises KeyError, TypeError, ValueError or AttributeError if that is not what Kubernetes sends.
@@ -165,9 +165,9 @@ def _keys(entry: Mapping[str, Any]) -> set[str]:
 
 def _denied_by(message: str) -> str:
     """Return which webhook or policy of the cluster's admission a message is from, or nothing."""
-    if found := _WEBHOOK.match(message):
+    if found := re.match(_WEBHOOK, message):
         return f"admission webhook {found[1]}"
-    found = _POLICY.search(message)
+    found = re.search(_POLICY, message)
     if found is None:
         return ""
     # Those that mutate do not say of what kind they are.
@@ -192,12 +192,12 @@ def _text(value: object) -> str:
     return value[:4096] if isinstance(value, str) else ""
 
 
-def _match(pattern: re.Pattern[str], value: object, *, group: int = 0, search: bool = False) -> str:
-    found = (pattern.search if search else pattern.fullmatch)(_text(value))
+def _match(pattern: str, value: object, *, group: int = 0, search: bool = False) -> str:
+    found = (re.search if search else re.fullmatch)(pattern, _text(value))
     return found.group(group) if found else ""
 
 
-def _checked(pattern: re.Pattern[str], value: object) -> str:
+def _checked(pattern: str, value: object) -> str:
     found = _match(pattern, value)
     if not found:
         raise ValueError("no name or identifier")

@@ -6,7 +6,6 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from upsert.core.account_outcomes import AccountCounts
 from upsert.core.outcomes import Failed
 from upsert.errors import ClusterNotTrusted, ObjectsFailed, SourceFailed, Unauthorized, UpsertError
 
@@ -25,6 +24,21 @@ class ObjectCounts(NamedTuple):
     failed: int = 0
     changed_at: datetime | None = None
     expires_at: datetime | None = None
+
+
+class AccountCounts(NamedTuple):
+    """What became of the ServiceAccounts; `error` says why some could not even be listed, if so."""
+
+    patched: int = 0
+    unchanged: int = 0
+    missing: int = 0
+    failures: tuple[Failed, ...] = ()
+    error: UpsertError | None = None
+
+    @property
+    def looked_at(self) -> int:
+        """Return how many ServiceAccounts there were."""
+        return self.patched + self.unchanged + len(self.failures)
 
 
 class RefreshReport(NamedTuple):

@@ -14,12 +14,12 @@ def _at_host(letters: str) -> str:
     return rf"((?=[^:/]{{1,253}}(?:[:/]|$)){label}(\.{label})*\.?|\[(?P<ipv6>[0-9A-Fa-f:.]+)\]){_PORT}"
 
 
-_PROXY = re.compile(rf"((https?:)?//)?({_LOGIN})?{_at_host('A-Za-z0-9_')}(/[!-~]*)?")
+_PROXY = rf"((https?:)?//)?({_LOGIN})?{_at_host('A-Za-z0-9_')}(/[!-~]*)?"
 PROXY_EXPECTED = (
     "http://HOST:PORT or https://HOST:PORT, without blanks, and with user name and password, if any, in ASCII and "
     "/ ? # [ ] \\ % in them as %2F %3F %23 %5B %5D %5C %25"
 )
-_ENDPOINT = re.compile(rf"https?://{_at_host('A-Za-z0-9')}(/[!-\"$->@-~]*)?")
+_ENDPOINT = rf"https?://{_at_host('A-Za-z0-9')}(/[!-\"$->@-~]*)?"
 ENDPOINT_EXPECTED = "http:// or https:// and a host, with a port or a path if any"
 
 
@@ -38,8 +38,8 @@ def with_scheme(proxy: str) -> str:
     return proxy if proxy.startswith(("http:", "https:")) else f"http://{proxy.removeprefix('//')}"
 
 
-def _is_one(form: re.Pattern[str], text: str) -> bool:
-    found = form.fullmatch(text)
+def _is_one(form: str, text: str) -> bool:
+    found = re.fullmatch(form, text)
     return found is not None and (found["ipv6"] is None or _is_ipv6(found["ipv6"]))
 
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from upsert import callers, config, fleet, fleet_records, wiring
+from upsert import callers, config, wiring
 from upsert.border import without_values
 from upsert.records import Records
 from upsert.refresh import refresh
@@ -25,7 +25,7 @@ def _run(event: dict[str, Any], context: Context, telemetry: Telemetry) -> dict[
     known, records = config.load(os.environ), Records(telemetry)
     telemetry.configure(known.log_level)
     if callers.is_summary(event):
-        return fleet_records.fleet_completed(telemetry, fleet.fleet_report(event, known))
+        return wiring.sum_up(event, known, telemetry)
     request = refresh_request(event, known)
     if isinstance(request, ClustersFor):
         return list(request.names)

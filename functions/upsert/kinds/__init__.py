@@ -1,25 +1,40 @@
-"""How bytes become an API object, and how a live one is compared: one module per kind, one row in the table."""
+"""How bytes become an API object: one module per kind, one row in the table."""
 
 from collections.abc import Mapping
 from copy import replace
 
 from upsert.core.objects import Desired, Material, Object
-from upsert.kinds import basic_auth, config_map, docker_file, docker_registry, generic, manifest, ssh_auth, tls
+from upsert.core.rows import Rows
+from upsert.kinds import docker_registry
 from upsert.kinds.kind import Kind
 
-# By the word that the file of objects has for a kind: the `type` of a Secret, else the `kind`.
-TABLE: dict[str, Kind] = {
-    kind.word: kind
-    for kind in (
-        *(docker_registry.KIND, generic.KIND, tls.KIND, basic_auth.KIND, ssh_auth.KIND),
-        *(config_map.KIND, *manifest.KINDS),
-    )
-}
+# By the word that the file of objects has for a kind: the `type` of a Secret, else the `kind`. That of pull Secrets is
+# there from the start: nearly every function needs it, and Lambda gives it more of a processor then than ever after.
+TABLE = Rows[Kind](
+    __name__,
+    {
+        "docker-registry": docker_registry.KIND,
+        "generic": "generic.KIND",
+        "tls": "tls.KIND",
+        "basic-auth": "basic_auth.KIND",
+        "ssh-auth": "ssh_auth.KIND",
+        "ConfigMap": "config_map.KIND",
+        "ResourceQuota": "manifest.RESOURCE_QUOTA",
+        "LimitRange": "manifest.LIMIT_RANGE",
+        "NetworkPolicy": "manifest.NETWORK_POLICY",
+        "PodDisruptionBudget": "manifest.DISRUPTION_BUDGET",
+    },
+)
 # By what the API server calls them: they have no word of their own. A docker config from one value is written as it is,
 # so it is another kind than one that is made of logins.
-_BY_TYPE: dict[str, Kind] = {
-    kind.type: kind for kind in (docker_file.CONFIG, docker_file.LEGACY, generic.SERVICE_ACCOUNT_TOKEN)
-}
+_BY_TYPE = Rows[Kind](
+    __name__,
+    {
+        "kubernetes.io/dockerconfigjson": "docker_file.CONFIG",
+        "kubernetes.io/dockercfg": "docker_file.LEGACY",
+        "kubernetes.io/service-account-token": "generic.SERVICE_ACCOUNT_TOKEN",
+    },
+)
 
 _SECRET = "Secret"  # noqa: S105 - the name of a kind
 
@@ -34,8 +49,16 @@ def find(kind: str, secret_type: str) -> Kind | None:
         return found if found and found.resource.kind == kind else None
     if found := TABLE.get(secret_type):
         return found if found.resource.kind == _SECRET else None
-    rows = (row for row in (*_BY_TYPE.values(), *TABLE.values()) if row.type == secret_type)
-    return next(rows, generic.of_type(secret_type) if "/" in secret_type else None)
+    if found := _BY_TYPE.get(secret_type):
+        return found
+    if found := next((row for row in TABLE.values() if row.type == secret_type), None):
+        return found
+    if "/" not in secret_type:
+        return None
+    # As the rows are: imported by whoever needs it.
+    from upsert.kinds import generic  # noqa: PLC0415
+
+    return generic.of_type(secret_type)
 
 
 def build(one: Object, materials: Mapping[str, Material]) -> Desired:

@@ -5,7 +5,6 @@ https://kubernetes.io/docs/concepts/configuration/configmap/
 
 from collections.abc import Mapping, Sequence
 
-from upsert.core import verdicts
 from upsert.core.fields import Fields
 from upsert.core.objects import Desired, Material, Object, Part
 from upsert.core.resources import CONFIG_MAPS
@@ -31,5 +30,4 @@ KIND = Kind(
     own_fields=keyed.FIELDS,
     parts=_parts,
     build=_build,
-    compare=verdicts.of_keys,
 )

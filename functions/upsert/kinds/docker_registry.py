@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from upsert.core import docker_auth, docker_comparison, docker_config
+from upsert.core import docker_auth, docker_config
 from upsert.core.docker_config import DATA_KEY, Entry, Login, NotADockerConfig
 from upsert.core.fields import Fields
 from upsert.core.grammars import EMAIL, SERVER, USERNAME
@@ -131,5 +131,4 @@ KIND = Kind(
     own_fields=("registries",),
     parts=_parts,
     build=_build,
-    compare=docker_comparison.compare,
 )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from upsert.core import verdicts
 from upsert.core.fields import Fields, Problem, shown
 from upsert.core.grammars import DATA_KEY
 from upsert.core.objects import BadMaterial, Desired, Material, Object, Part
@@ -55,7 +54,7 @@ def secret(
         is_whole = data.keys() >= set(needs_all)
         return Desired(SECRETS, wanted.name, kind_type, data, expires_at=check(data) if is_whole else None)
 
-    return Kind(word, SECRETS, kind_type, FIELDS, read, build, verdicts.of_keys)
+    return Kind(word, SECRETS, kind_type, FIELDS, read, build)
 
 
 def parts(fields: Fields, reader: PartReader, *, may_be_plain: bool = False) -> Sequence[Part]:

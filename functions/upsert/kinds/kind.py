@@ -7,7 +7,6 @@ from upsert.core.fields import Fields
 from upsert.core.objects import Desired, Material, Object, Part, Ref
 from upsert.core.resources import Resource
 from upsert.core.sensitive import Sensitive
-from upsert.core.verdicts import Verdict
 
 
 class PartReader(Protocol):
@@ -37,7 +36,7 @@ class Kind(NamedTuple):
 
     `word` is its name in the file of objects, `type` what the API server calls it, `own_fields` the fields of an object
     that it alone understands. `parts` reads these at build. `build` makes the API object of what the sources gave, or
-    raises `BadMaterial`. `compare` gives a verdict for each key of live data and of what is desired.
+    raises `BadMaterial`.
     """
 
     word: str
@@ -46,4 +45,3 @@ class Kind(NamedTuple):
     own_fields: tuple[str, ...]
     parts: Callable[[Fields, PartReader], Sequence[Part]]
     build: Callable[[Object, Mapping[str, Material]], Desired]
-    compare: Callable[[Data, Desired], tuple[Verdict, ...]]

@@ -4,11 +4,15 @@ A test compares them with the API server's own OpenAPI document.
 https://kubernetes.io/docs/reference/kubernetes-api/
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from upsert.core.resources import DISRUPTION_BUDGETS, LIMIT_RANGES, NETWORK_POLICIES, RESOURCE_QUOTAS
+
+# https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?")
 
 
 class Leaf(StrEnum):

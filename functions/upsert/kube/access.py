@@ -18,7 +18,7 @@ from upsert.errors import (
 
 # EKS serves during an update; in the other states there is no API server to talk to, or not for long.
 _SERVING = ("ACTIVE", "UPDATING")
-_STATUS = re.compile("[A-Z_]{1,40}")
+_STATUS = "[A-Z_]{1,40}"
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnrecognizedClientException")
 
 
@@ -39,7 +39,7 @@ def describe(aws: Aws, target: Target) -> ClusterAccess:
     cluster = answer.get("cluster", {})
     status = cluster.get("status")
     if status not in _SERVING:
-        known = status if isinstance(status, str) and _STATUS.fullmatch(status) else "in no known state"
+        known = status if isinstance(status, str) and re.fullmatch(_STATUS, status) else "in no known state"
         raise ClusterNotActive(f"{where} is {known}; expected {' or '.join(_SERVING)}")
     endpoint, ca = cluster.get("endpoint"), cluster.get("certificateAuthority", {}).get("data")
     if not (isinstance(endpoint, str) and _is_https(endpoint) and isinstance(ca, str) and ca):

@@ -7,19 +7,24 @@ from typing import NamedTuple
 
 from upsert.core.fields import Fields, Problem
 from upsert.core.objects import Part, Ref
-from upsert.sources import ecr, files, parameter_store, secrets_manager
-from upsert.sources.files import given
-from upsert.sources.source import AwsApi, Folder, Reading, Source
+from upsert.core.rows import Rows
+from upsert.sources import ecr
+from upsert.sources.source import AwsApi, Folder, Reading, Source, given
 
 __all__ = ["TABLE", "Reader", "given", "read"]
 
-TABLE: dict[str, Source] = {
-    source.word: source
-    for source in (
-        ecr.PRIVATE, ecr.PUBLIC, secrets_manager.SECRET, parameter_store.PARAMETER_STORE,
-        files.VALUE, files.FILE_BESIDE, files.ENV_FILE,
-    )
-}  # fmt: skip
+TABLE = Rows[Source](
+    __name__,
+    {
+        "ecr": ecr.PRIVATE,
+        "ecr_public": ecr.PUBLIC,
+        "secret": "secrets_manager.SECRET",
+        "parameter": "parameter_store.PARAMETER_STORE",
+        "value": "files.VALUE",
+        "file": "files.FILE_BESIDE",
+        "env_file": "files.ENV_FILE",
+    },
+)
 
 # As much of a word tells it from the others.
 _BEGINNING = 3

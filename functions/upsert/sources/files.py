@@ -12,7 +12,7 @@ from upsert.core.fields import Fields, unquoted
 from upsert.core.grammars import FILE
 from upsert.core.objects import Material, Part, Ref
 from upsert.core.sensitive import Sensitive
-from upsert.sources.source import AwsApi, Folder, NoFile, Reading, Source
+from upsert.sources.source import AwsApi, Folder, NoFile, Reading, Source, given
 
 
 def _value_form(at: Fields, _: Folder) -> Mapping[str, str]:
@@ -50,11 +50,6 @@ def _content(at: Fields, name: str, folder: Folder) -> bytes | None:
     except NoFile as wrong:
         at.wrong(name, str(wrong))
         return None
-
-
-def given(ref: Ref) -> bytes:
-    """Return the value that stands in a ref itself, or nothing if it is kept elsewhere."""
-    return base64.b64decode(ref.get("base64")) if ref.source == "file" else ref.get("text").encode()
 
 
 def _read(refs: Collection[Ref], _: AwsApi) -> Reading:

@@ -1,5 +1,6 @@
 """What each source is to the rest: a row of the table."""
 
+import base64
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -34,6 +35,11 @@ class Folder(Protocol):
 
     def read(self, path: str) -> bytes:
         """Return what a file in it holds. Raises `NoFile`."""
+
+
+def given(ref: Ref) -> bytes:
+    """Return the value that stands in a ref itself, or nothing if it is kept elsewhere."""
+    return base64.b64decode(ref.get("base64")) if ref.source == "file" else ref.get("text").encode()
 
 
 type Reading = Mapping[Ref, Material | SourceFailed]
