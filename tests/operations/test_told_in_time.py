@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.alarms import ALARM, OK, UNKNOWN, Point, history, points_of
+from tests.support.alarms import ALARM, OK, UNKNOWN, Point, history, lambda_points, points_of
 from tests.support.invocation import CLUSTER, Aws, invoke
 from tests.support.objects import entry
 from tests.support.recording import Recording, Run
 from tests.support.template import Stack
+from upsert.core.reports import ObjectCounts, RefreshReport
+from upsert.lifetimes import lifetimes
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-SCHEDULE, TOKEN_LIFE, NEEDED = 3 * HOUR, 12 * HOUR, 3 * HOUR
+SCHEDULE, TOKEN_LIFE, NEEDED, WEEK = 3 * HOUR, 12 * HOUR, 3 * HOUR, 7 * 24 * HOUR
 
 type TimeLine = Mapping[timedelta, str]
 
@@ -137,6 +139,40 @@ def test_a_run_that_crashes_is_told_once_it_was_tried_in_vain(stack: Stack, reco
     (first, *_) = told(stack, points, until=TOKEN_LIFE)
     assert first[1] == "RunLostAlarm"
     assert TOKEN_LIFE - first[0] >= NEEDED
+
+
+def test_a_run_that_lambda_has_no_room_for_is_told_at_once(stack: Stack, recording: Recording) -> None:
+    throttled = lambda_points("RefreshFunction", START + SCHEDULE, errors=0, duration_ms=0, throttles=1)
+    ((when, name),) = told(stack, [*put({timedelta(): recording.named("clean")}), *throttled], until=SCHEDULE + HOUR)
+    assert (name, when - SCHEDULE <= timedelta(minutes=2)) == ("ThrottledAlarm", True)
+    assert TOKEN_LIFE - when >= NEEDED
+
+
+def to_spare(ends: timedelta, at: timedelta) -> int:
+    """Return by how many seconds a certificate lives longer than people need, as a run at that time measures it."""
+    counts = ObjectCounts(applied=1, expires_at=START + ends)
+    report = RefreshReport(is_whole=True, dry_run=False, applied=1, by_object={"secret/wildcard": counts})
+    (found,) = lifetimes(report, [], schedule=SCHEDULE, now=START + at)
+    return found.spare
+
+
+@pytest.mark.parametrize("is_fleet", [False, True])
+def test_a_certificate_that_ends_is_told_once_and_a_week_before(
+    stack: Stack, recording: Recording, *, is_fleet: bool
+) -> None:
+    ends, last = WEEK + 10 * HOUR, 36 * HOUR
+    clean = points_of(recording.named("clean").records)
+    runs: dict[timedelta, Run | list[Point]] = {}
+    for at in every(clean, timedelta(), last):
+        spare = to_spare(ends, at)
+        runs[at] = (
+            of_fleet(row("test"), row("blue", certificate_seconds_to_spare=spare), row("red"))
+            if is_fleet
+            else [*clean, replace(clean[0], name="CertificateSecondsToSpare", value=float(spare))]
+        )
+    ((when, name),) = told(FLEET if is_fleet else stack, put(runs), until=last)
+    assert name == "CertificateExpiresEarlyAlarm"
+    assert WEEK - SCHEDULE <= ends - when <= WEEK
 
 
 def test_two_missed_runs_leave_hours_and_one_is_no_alarm(stack: Stack, recording: Recording) -> None:
