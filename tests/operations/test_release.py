@@ -143,6 +143,15 @@ def test_the_sbom_lists_every_shared_library_by_its_sum(dist: Path) -> None:
     assert {"pkg:generic/libcurl", "pkg:generic/openssl"} <= named
 
 
+def test_the_page_on_installing_names_every_shared_library(dist: Path) -> None:
+    bill = json.loads((dist / contents.SBOM).read_text())
+    held = {one["name"] for one in bill["components"] if one["type"] == "file"}
+    page = (dist / "docs" / "installing.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `lib")]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted({re.sub(r"^[^/]+/|-[0-9a-f]{8}\.so.*$", "", name) for name in held})
+
+
 def test_the_licence_of_each_of_them_is_there(dist: Path) -> None:
     texts = {folder.name: list(folder.iterdir()) for folder in (dist / "licences").iterdir()}
     assert {name.lower().replace("_", "-") for name in texts} == {pin.replace("@", "-") for pin in pinned()}
