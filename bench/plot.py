@@ -20,13 +20,15 @@ def draw(results: dict[str, Any], path: Path) -> None:
     values = {figure["name"]: figure["value"] for figure in results["figures"]}
     mpl.rcParams.update({"svg.hashsalt": "bench", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False})
     mpl.rcParams["axes.spines.right"] = False
-    figure, axes = plt.subplots(3, 2, figsize=(10, 9.2), layout="constrained")
+    figure, axes = plt.subplots(4, 2, figsize=(10, 12), layout="constrained")
     _rates(axes[0][0], values)
     _workers(axes[0][1], values)
     _growth(axes[1][0], values)
     _cold_starts(axes[1][1], values)
     _own_time(axes[2][0], values)
     _trouble(axes[2][1], values)
+    _side_by_side(axes[3][0], values)
+    _eight_times(axes[3][1], values)
     machine = results["machine"]
     figure.supxlabel(
         f"{machine['cores']} cores of {machine['processor']}, shared by the API server ({machine['api_server']}), "
@@ -103,6 +105,32 @@ def _trouble(axes: Any, values: dict[str, float]) -> None:
     }
     _bars(axes, bars, [_BEST, _OURS, _OTHERS], "{:.2f}")
     axes.set_title("A dead webhook, in times its timeout of 10 s")
+
+
+def _side_by_side(axes: Any, values: dict[str, float]) -> None:
+    seats = values["throttled_16_workers_seats"]
+    bars = {
+        "one object, 10,000 namespaces": values["many_objects_throughput_of_one"],
+        "ten objects, 1,000 namespaces": values["many_objects_throughput"],
+        f"{seats:.0f} workers, not throttled": values["throttled_16_workers_without"],
+        f"16 workers, throttled to {seats:.0f} seats": values["throttled_16_workers"],
+    }
+    _bars(axes, bars, [_BEST, _OURS] * 2, "{:.0f}")
+    axes.set_title("PATCHes per second, each pair in one run")
+
+
+def _eight_times(axes: Any, values: dict[str, float]) -> None:
+    bars = {
+        "check of 3,200 hosts against 400": values["check_3200_vs_400_hosts"],
+        "event of 10,000 names": values["event_of_names_8_times"],
+        "batch of the audit log": values["event_of_audit_log_8_times"],
+        "file of 1,000 objects": values["file_of_objects_8_times"],
+        "the same, of one name": values["file_of_one_name_8_times"],
+        "mebibyte of KEY=value": values["env_file_8_times"],
+    }
+    _bars(axes, bars, [_OURS] * len(bars), "{:.1f}")
+    axes.axvline(8, color=_BEST, linestyle="--")
+    axes.set_title("Times as long for 8 times as much")
 
 
 def _bars(axes: Any, bars: dict[str, float], colors: list[str], form: str) -> None:

@@ -304,12 +304,12 @@ def test_what_a_credential_says_of_itself_hides_no_name(user: str, password: str
     assert not redaction.reveals("\n".join(checked.lines), [Sensitive(password)] if user != "_json_key" else [])
 
 
-def seconds_to_check(hosts: int) -> float:
-    """Return this thread's processor time for the check of so many hosts, read and told; the best of a few."""
+def seconds_to_check(hosts: int, rounds: int = 5) -> float:
+    """Return this thread's processor time for the check of so many hosts, read and told; the best of some rounds."""
     auths = {f"registry-{n}.team-{n % 7}.example.com": entry(f"robot-{n}", f"{n:09}{'p' * 30}") for n in range(hosts)}
     body, new = secret(ECR | auths), desired(docker_config.merge(LOGIN, entries(auths)), HOST)
     times = []
-    for _ in range(5):
+    for _ in range(rounds):
         started = time.thread_time()
         assert check(body, new).lines[-1] == f"{TEAM_A}: adoptable"
         times.append(time.thread_time() - started)
@@ -320,8 +320,8 @@ def test_the_check_of_400_registries_is_quick_and_grows_with_them() -> None:
     seconds = seconds_to_check(400)
     # A tenth of a second is the target, which the bench holds it to on a quiet machine.
     assert seconds <= 0.4
-    # Eight times as many; what grows with their square would take 64 times as long.
-    assert seconds_to_check(3200) <= 16 * seconds
+    # Sixteen times as many; a part that grows with their square, however small, shows by then.
+    assert seconds_to_check(6400, rounds=2) <= 24 * seconds
 
 
 @pytest.mark.parametrize("host", [HOST, "public.ecr.aws", "123456789012.dkr-ecr.eu-central-1.on.aws"])
