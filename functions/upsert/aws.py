@@ -29,6 +29,7 @@ class Aws:
         self.account = account
         self.region = region
         self._lock = Lock()
+        self._locks: dict[tuple[str, str], Lock] = {}
         self._sessions = {("", ""): _set_up(lambda: _own_session(region))}
         self._clients: dict[tuple[str, str, str], Any] = {}
 
@@ -43,8 +44,17 @@ class Aws:
 
     def session(self, *, region: str = "", role_arn: str = "") -> boto3.Session:
         """Return a session in that region, as that role. Raises `AwsError`."""
-        with self._lock:
+        with self._alone(region, role_arn):
             return self._session(region, role_arn)
+
+    def _alone(self, region: str, role_arn: str) -> Lock:
+        """Return the lock of one session, since making its clients is not safe between threads.
+
+        Each has its own: a role that is not assumed for a long time holds up nobody else.
+        https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
+        """
+        with self._lock:
+            return self._locks.setdefault((region, role_arn), Lock())
 
     def _session(self, region: str, role_arn: str) -> boto3.Session:
         if (region, role_arn) not in self._sessions:
@@ -54,9 +64,7 @@ class Aws:
         return self._sessions[region, role_arn]
 
     def _client(self, service: str, region: str, role_arn: str) -> Any:
-        # Under a lock, since making clients is not safe between threads:
-        # https://boto3.amazonaws.com/v1/documentation/api/latest/guide/session.html#multithreading-or-multiprocessing-with-sessions
-        with self._lock:
+        with self._alone(region, role_arn):
             if (service, region, role_arn) not in self._clients:
                 session: Any = self._session(region, role_arn)
                 client = _set_up(lambda: session.client(service, config=_CONFIG))
@@ -64,10 +72,10 @@ class Aws:
             return self._clients[service, region, role_arn]
 
     def _assume(self, role_arn: str, region: str) -> boto3.Session:
-        own = self._sessions["", ""]
-        sts = _set_up(lambda: own.client("sts", config=_CONFIG))
         try:
-            answer = _call(sts, "assume_role", {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME})
+            answer = _call(
+                self._client("sts", "", ""), "assume_role", {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME}
+            )
         except AwsError as error:
             raise AwsError(error.code, while_assuming=True, remedy=error.remedy) from None
         given = answer.get("Credentials", {})

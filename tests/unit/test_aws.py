@@ -1,7 +1,9 @@
 """The AWS SDK that cannot be set up is an error that names the variables; what an API answers, one with its code."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -165,6 +167,30 @@ def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) 
 def credentials(inner: str) -> Callable[[Request], Reply]:
     body = f"<AssumeRoleResponse><AssumeRoleResult>{inner}</AssumeRoleResult></AssumeRoleResponse>"
     return lambda _: Reply(200, body.encode(), {"Content-Type": "text/xml"})
+
+
+def test_a_role_that_is_not_assumed_yet_holds_up_no_other_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_asked, may_answer = Event(), Event()
+
+    def answer_late(request: Request) -> Reply:
+        is_asked.set()
+        assert may_answer.wait(30)
+        return role_credentials(request)
+
+    with Standin(answer_late) as sts, Standin(lambda _: Reply(200, {"authorizationData": []})) as ecr:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", sts.url)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_ECR", ecr.url)
+        apis = aws_apis(monkeypatch)
+        with ThreadPoolExecutor(2) as pool:
+            as_role = pool.submit(apis.call, "ecr", "get_authorization_token", role_arn=ROLE)
+            try:
+                assert is_asked.wait(30)
+                # In time, and not once STS has answered.
+                assert pool.submit(apis.call, "ecr", "get_authorization_token").result(timeout=20)
+                assert not as_role.done()
+            finally:
+                may_answer.set()
+            assert as_role.result()
 
 
 TOKEN = "<SessionToken>token</SessionToken>"
