@@ -35,7 +35,7 @@ SERVICE = FIELD_MANAGER
 METRICS_NAMESPACE = "EksUpsert"
 
 # At DEBUG these print headers and bodies. They stay silent, whatever level someone sets on the root logger.
-FOREIGN_LOGGERS = ("boto3", "botocore", "kubernetes", "s3transfer", "tenacity", "urllib3")
+FOREIGN_LOGGERS = ("boto3", "botocore", "s3transfer", "urllib3")
 
 
 # What these hold is known from elsewhere: the file of objects, the API server's own names and identifiers. A credential

@@ -391,7 +391,7 @@ def test_libraries_say_nothing_at_any_level(
     started(level="DEBUG")
 
     with caplog.at_level(logging.DEBUG):
-        for name in ("botocore.parsers", "urllib3.connectionpool", "kubernetes.client.rest", "boto3.resources"):
+        for name in ("botocore.parsers", "urllib3.connectionpool", "boto3.resources"):
             logging.getLogger(name).debug("a body with its token")
             logging.getLogger(name).info("a body with its token")
             # urllib3 quotes a malformed header of an answer in a warning.
