@@ -55,18 +55,15 @@ def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
     if not desired:
         raise sources_failed(not_made)
     writer = parts.connect()
-    rivals = request.rivals or ()
-    existing, misread = _existing(writer, (*objects, *rivals), request, wanted)
+    existing, misread = _existing(writer, (*objects, *request.rivals), request, wanted)
     for one in objects:
         if why := misread.get(one.scope.selector):
             parts.source_failed(one, why)
             not_made.append((one, why))
     # With those that could not be made: where another object overlaps with one of them, it is not written either.
-    placed = tuple(one for one in (*objects, *rivals) if one.scope.selector in existing)
-    plan = _plan(placed, existing, request, wanted)
+    plan = _plan(objects, existing, request, wanted)
     for one in plan.unplaced:
-        if one not in rivals:
-            parts.unplaced(one)
+        parts.unplaced(one)
     results: list[Outcome] = [outcomes.overlap(title, namespace) for title, namespace in plan.overlaps]
     for outcome in results:
         parts.record(outcome)
@@ -167,7 +164,7 @@ def _wanted(request: Request) -> dict[Object, set[str]]:
                 exclude=one.scope.exclude,
             )
         )
-        for one in (*request.objects, *(request.rivals or ()))
+        for one in (*request.objects, *request.rivals)
     }
 
 
@@ -198,11 +195,13 @@ def _existing(
 def _plan(
     objects: Sequence[Object], existing: _Existing, request: Request, wanted: Mapping[Object, Collection[str]]
 ) -> Plan:
+    placed = tuple(one for one in objects if one.scope.selector in existing)
+    rivals = tuple(one for one in request.rivals if one.scope.selector in existing)
     if request.gaps is not None:
-        return planning.plan_gaps(objects, existing, wanted)
+        return planning.plan_gaps(placed, existing, wanted, rivals=rivals)
     # Nobody named what a source wakes, and a run that stopped for want of a namespace would raise an alarm.
-    may_be_nowhere = request.rivals is not None
-    return planning.plan(objects, existing, requested=request.namespaces, may_be_nowhere=may_be_nowhere)
+    may_be_nowhere = request.is_woken
+    return planning.plan(placed, existing, rivals=rivals, requested=request.namespaces, may_be_nowhere=may_be_nowhere)
 
 
 def _milliseconds_since(started: float) -> int:

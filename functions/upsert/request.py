@@ -1,6 +1,7 @@
 """What an event asks the refresher for, checked whole against the file of objects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from copy import replace
 from typing import NamedTuple
 
 from upsert import audit_events, change_events
@@ -23,9 +24,9 @@ class Request(NamedTuple):
 
     `namespaces` are names or globs, empty for all of an object's; `dry_run` writes nothing. `gaps` are what the audit
     log names, and none of them means nothing; they may be gone by now, or left out by the file, while what a person
-    names must be there. `rivals` are, where a source has changed, the other objects of the same titles: they are not
-    refreshed, but where one of them goes too, neither may be written. `is_by_hand` is whether somebody waits for the
-    answer.
+    names must be there. `rivals` are the other objects of the same titles: they are not refreshed, but where one of
+    them goes too, neither may be written. It `is_woken` if a source has changed, so nobody named the objects.
+    `is_by_hand` is whether somebody waits for the answer.
     """
 
     target: Target
@@ -33,7 +34,8 @@ class Request(NamedTuple):
     namespaces: tuple[str, ...] = ()
     dry_run: bool = False
     gaps: tuple[Gap, ...] | None = None
-    rivals: tuple[Object, ...] | None = None
+    rivals: tuple[Object, ...] = ()
+    is_woken: bool = False
     is_by_hand: bool = False
     is_whole: bool = True
 
@@ -93,28 +95,28 @@ def _refresh_request(event: object, config: Config, problems: list[Problem]) -> 
 
 
 def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool) -> Request:
-    for_cluster = tuple(one for one in config.objects if one.is_written and one.is_for(target.name))
+    of_cluster = [one for one in config.objects if one.is_for(target.name)]
+    for_cluster = tuple(one for one in of_cluster if one.is_written)
     if _is_scheduled(fields):
         _check_scheduled(fields)
-        return Request(target, for_cluster)
+        return _with_rivals(Request(target, for_cluster), of_cluster)
     if change_events.is_one(fields):
         fields.closed(_EVENT)
         changed = change_events.change(fields)
         here = {"account": config.account, "region": config.region}
         concerned = tuple(one for one in for_cluster if changed.concerns(one, **here))
-        titles = {one.title for one in concerned}
-        rivals = tuple(one for one in for_cluster if one.title in titles and one not in concerned)
-        return Request(target, concerned, rivals=rivals, is_whole=False)
+        return _with_rivals(Request(target, concerned, is_woken=True, is_whole=False), of_cluster)
     if set(fields.value) == {"awslogs"}:
         gaps = _gaps(fields)
         concerned = tuple(one for one in for_cluster if any(gap.concerns(one.title) for gap in gaps))
-        return Request(target, concerned, gaps=gaps, is_whole=False)
+        return _with_rivals(Request(target, concerned, gaps=gaps, is_whole=False), of_cluster)
     if not for_cluster:
-        fields.wrong("cluster", f"{target.name!r} gets no object of the file; expected a cluster that gets one")
+        but = " that is written" if of_cluster else ""
+        fields.wrong("cluster", f"{target.name!r} gets no object of the file{but}; expected a cluster that gets one")
     fields.closed(_BY_HAND)
     asked = fields.texts("namespaces", NAMESPACE_GLOB, most=MOST_NAMES)
-    objects = named_objects(fields, for_cluster)
-    return Request(
+    objects = named_objects(fields, for_cluster, never=[one for one in of_cluster if not one.is_written])
+    request = Request(
         target,
         objects,
         asked,
@@ -122,15 +124,26 @@ def _request(fields: Fields, config: Config, target: Target, *, is_by_hand: bool
         is_by_hand=is_by_hand,
         is_whole=not asked and objects == for_cluster,
     )
+    return _with_rivals(request, of_cluster)
 
 
-def named_objects(fields: Fields, known: tuple[Object, ...]) -> tuple[Object, ...]:
-    """Return the objects that the event names, all if it names none."""
+def _with_rivals(request: Request, of_cluster: Iterable[Object]) -> Request:
+    """Return the request with the other objects of its titles, those that are never written among them."""
+    titles = {one.title for one in request.objects}
+    chosen = set(request.objects)
+    return replace(request, rivals=tuple(one for one in of_cluster if one.title in titles and one not in chosen))
+
+
+def named_objects(fields: Fields, known: tuple[Object, ...], *, never: Sequence[Object] = ()) -> tuple[Object, ...]:
+    """Return the objects that the event names, all if it names none. Those that are `never` written are not known."""
     patterns = fields.texts("objects", OBJECT_GLOB, most=MOST_NAMES)
     if not patterns:
         return known
     for pattern in namespaces.unmatched(patterns, [one.name for one in known]):
-        fields.wrong("objects", f"{pattern!r} is no object of the file for this cluster; expected {_names(known)}")
+        why = "is no object of the file for this cluster"
+        if not namespaces.unmatched((pattern,), [one.name for one in never]):
+            why = "has `write: never` in the file, so no refresh writes it"
+        fields.wrong("objects", f"{pattern!r} {why}; expected {_names(known)}")
     is_named = namespaces.matcher(patterns)
     return tuple(one for one in known if is_named(one.name))
 
@@ -173,7 +186,7 @@ def _clusters_of(fields: Fields, config: Config) -> tuple[str, ...]:
         if request.objects and not unknown:
             found.append(target.name)
     if not found and "objects" in fields and not fields.problems:
-        fields.wrong("objects", "names no object of the file for any cluster")
+        fields.wrong("objects", "names no object of the file for any cluster, or only such with `write: never`")
     return tuple(found)
 
 

@@ -36,7 +36,7 @@ def made_of(source: str, name: str = "api-config", **fields: str) -> Object:
 def woken(event: dict[str, Any], *objects: Object) -> tuple[Object, ...]:
     request = refresh_request(event, config(pull_object(), *objects, account=HOME, region=REGION))
     assert isinstance(request, Request)
-    assert request == Request(OWN, request.objects, rivals=(), is_whole=False)
+    assert request == Request(OWN, request.objects, is_woken=True, is_whole=False)
     return request.objects
 
 
@@ -125,7 +125,7 @@ def test_the_others_of_its_title_are_its_rivals() -> None:
 
     request = refresh_request(SECRET, known)
 
-    assert request == Request(OWN, (one,), rivals=(rival,), is_whole=False)
+    assert request == Request(OWN, (one,), rivals=(rival, never), is_woken=True, is_whole=False)
 
 
 def test_one_that_is_never_written_stays_asleep() -> None:

@@ -96,6 +96,32 @@ def test_where_two_objects_of_one_name_meet_neither_is_written() -> None:
     ]
 
 
+def test_where_one_meets_another_of_its_name_that_is_not_to_be_written_it_is_not_either() -> None:
+    one, never = pull_object(include=["team-*"]), pull_object(selector="env=prod", is_written=False)
+    existing = {"": EXISTING, "env=prod": ("default", "team-b")}
+
+    plan = planning.plan((one,), existing, rivals=(never,))
+
+    assert plan == Plan(((one, "team-a"), (one, "team-a-old")), (("secret/aws-ecr-token", "team-b"),))
+
+
+def test_a_namespace_that_only_the_other_one_has_is_not_there_for_who_names_it() -> None:
+    one, never = pull_object(include=["team-*"]), pull_object(include=["default"], is_written=False)
+
+    with pytest.raises(NoNamespaceMatches, match="'default'"):
+        planning.plan((one,), {"": EXISTING}, rivals=(never,), requested=("default",))
+
+
+def test_a_gap_is_not_filled_where_the_other_one_goes_too() -> None:
+    one, never = pull_object(include=["team-*"]), pull_object(selector="env=prod", is_written=False)
+    existing = {"": EXISTING, "env=prod": ("team-b",)}
+    missing = {one: {"team-a", "team-b"}, never: {"team-a", "team-b"}}
+
+    plan = planning.plan_gaps((one,), existing, missing, rivals=(never,))
+
+    assert plan == Plan(((one, "team-a"),), (("secret/aws-ecr-token", "team-b"),))
+
+
 def test_overlaps_are_those_of_what_was_asked_for() -> None:
     plan = planned(pull_object(), pull_object(), requested=("team-?",))
 

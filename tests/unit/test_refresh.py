@@ -316,7 +316,7 @@ def test_an_object_that_could_not_be_made_still_overlaps() -> None:
 
 
 def woken(one: Object, *rivals: Object) -> Request:
-    return Request(Target("test"), (one,), rivals=rivals, is_whole=False)
+    return Request(Target("test"), (one,), rivals=rivals, is_woken=True, is_whole=False)
 
 
 def test_what_is_woken_is_not_written_where_another_of_its_name_goes_that_nothing_woke() -> None:

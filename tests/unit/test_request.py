@@ -311,7 +311,9 @@ def test_one_cluster_alone_can_be_asked_too() -> None:
         ),
         (
             {"clusters_for": {"objects": ["nothing"]}},
-            ["event.clusters_for.objects: names no object of the file for any cluster"],
+            [
+                "event.clusters_for.objects: names no object of the file for any cluster, or only such with `write: never`"
+            ],
         ),
         (
             {"clusters_for": {"objects": []}},
@@ -337,6 +339,32 @@ def test_an_event_that_every_cluster_would_refuse_is_refused_once_and_before_the
 
 
 # What the audit log names.
+
+
+NEVER_TOO = pull_object(selector="env=prod", is_written=False)
+
+
+@pytest.mark.parametrize("event", [{}, SCHEDULED, {"objects": [PULL.name], "namespaces": ["team-a"]}, batch([DELETED])])
+def test_one_of_the_same_title_that_is_never_written_is_a_rival(event: Mapping[str, Any]) -> None:
+    asked = refresh_request(event, config(PULL, TEAM, GIVEN_BACK, NEVER_TOO))
+
+    assert isinstance(asked, Request)
+    assert PULL in asked.objects
+    assert asked.rivals == (NEVER_TOO,)
+
+
+def test_where_all_are_never_written_that_is_told() -> None:
+    assert problems({}, config(GIVEN_BACK)) == [
+        "event.cluster: 'test' gets no object of the file but such with `write: never`; expected a cluster that gets one"
+    ]
+
+
+def test_one_that_is_never_written_is_told_from_one_that_is_not_there() -> None:
+    known = config(PULL, GIVEN_BACK)
+    assert problems({"objects": ["given-*", "gone"]}, known) == [
+        "event.objects: 'given-*' has `write: never` in the file, so no refresh writes it; expected 'aws-ecr-token'",
+        "event.objects: 'gone' is no object of the file for this cluster; expected 'aws-ecr-token'",
+    ]
 
 
 def test_the_event_of_a_subscription_is_held_against_the_objects_of_the_file() -> None:

@@ -9,6 +9,8 @@ from upsert.core.fields import shown
 from upsert.core.objects import Object
 from upsert.errors import NoNamespaceMatches
 
+type _Pair = tuple[Object, str]
+
 
 class Plan(NamedTuple):
     """What a run will do.
@@ -26,11 +28,13 @@ def plan(
     objects: Sequence[Object],
     existing: Mapping[str, Collection[str]],
     *,
+    rivals: Sequence[Object] = (),
     requested: Sequence[str] = (),
     may_be_nowhere: bool = False,
 ) -> Plan:
     """Return what to write of these objects, given the namespaces that exist for each selector.
 
+    `rivals` are others of their titles, which are not to be written: where one of them goes too, nothing is written.
     `requested` are the names and globs of an event, empty for all. Raises `NoNamespaceMatches` if that leaves nothing,
     unless it `may_be_nowhere`, or if one of `requested` leaves nothing: a typo by hand must not pass for success.
     """
@@ -46,29 +50,43 @@ def plan(
         )
     is_requested = namespaces.matcher(requested or ("*",))
     pairs = [(one, name) for one, names in scopes for name in names if is_requested(name)]
+    others = [(one, name) for one in rivals for name in _allowed(one, existing[one.scope.selector])]
     # Of a run for named namespaces, the others were perhaps not even listed.
     unplaced = () if requested else tuple(one for one, names in scopes if not names)
-    return _without_overlaps(pairs, unplaced=unplaced)
+    return _without_overlaps(pairs, others, unplaced=unplaced)
 
 
 def plan_gaps(
-    objects: Sequence[Object], existing: Mapping[str, Collection[str]], wanted: Mapping[Object, Collection[str]]
+    objects: Sequence[Object],
+    existing: Mapping[str, Collection[str]],
+    wanted: Mapping[Object, Collection[str]],
+    *,
+    rivals: Sequence[Object] = (),
 ) -> Plan:
-    """Return what to write where the audit log says that something is missing: `wanted` has namespaces by object."""
-    return _without_overlaps(
-        [(one, name) for one in objects for name in _allowed(one, set(existing[one.scope.selector]) & set(wanted[one]))]
-    )
+    """Return what to write where the audit log says that something is missing: `wanted` has namespaces by object.
+
+    `rivals` are as for `plan`.
+    """
+
+    def placed(some: Sequence[Object]) -> list[_Pair]:
+        found = ((one, set(existing[one.scope.selector]) & set(wanted[one])) for one in some)
+        return [(one, name) for one, names in found for name in _allowed(one, names)]
+
+    return _without_overlaps(placed(objects), placed(rivals))
 
 
 def _allowed(one: Object, names: Iterable[str]) -> tuple[str, ...]:
     return namespaces.allowed(names, include=one.scope.include, exclude=one.scope.exclude)
 
 
-def _without_overlaps(pairs: Sequence[tuple[Object, str]], unplaced: tuple[Object, ...] = ()) -> Plan:
+def _without_overlaps(pairs: Sequence[_Pair], others: Sequence[_Pair], *, unplaced: tuple[Object, ...] = ()) -> Plan:
     wanted = Counter((one.title, name) for one, name in pairs)
+    held = {(one.title, name) for one, name in others}
     return Plan(
-        writes=tuple((one, name) for one, name in pairs if wanted[one.title, name] == 1),
-        overlaps=tuple(sorted(pair for pair, count in wanted.items() if count > 1)),
+        writes=tuple(
+            (one, name) for one, name in pairs if wanted[one.title, name] == 1 and (one.title, name) not in held
+        ),
+        overlaps=tuple(sorted(pair for pair, count in wanted.items() if count > 1 or pair in held)),
         unplaced=unplaced,
     )
 
