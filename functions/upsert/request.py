@@ -186,7 +186,7 @@ def _clusters_of(fields: Fields, config: Config) -> tuple[str, ...]:
         if request.objects and not unknown:
             found.append(target.name)
     if not found and "objects" in fields and not fields.problems:
-        fields.wrong("objects", "names no object of the file for any cluster, or only such with `write: never`")
+        fields.wrong("objects", "names no object of the file for any cluster, or one with `write: never`")
     return tuple(found)
 
 

@@ -311,9 +311,7 @@ def test_one_cluster_alone_can_be_asked_too() -> None:
         ),
         (
             {"clusters_for": {"objects": ["nothing"]}},
-            [
-                "event.clusters_for.objects: names no object of the file for any cluster, or only such with `write: never`"
-            ],
+            ["event.clusters_for.objects: names no object of the file for any cluster, or one with `write: never`"],
         ),
         (
             {"clusters_for": {"objects": []}},
@@ -355,7 +353,7 @@ def test_one_of_the_same_title_that_is_never_written_is_a_rival(event: Mapping[s
 
 def test_where_all_are_never_written_that_is_told() -> None:
     assert problems({}, config(GIVEN_BACK)) == [
-        "event.cluster: 'test' gets no object of the file but such with `write: never`; expected a cluster that gets one"
+        "event.cluster: 'test' gets no object of the file that is written; expected a cluster that gets one"
     ]
 
 
