@@ -40,18 +40,41 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
 
 # What these files share, only one process may have: a deployment, or what `make` leaves in this folder.
 _TOGETHER = {
-    **dict.fromkeys(("e2e", "pages"), "deployed"),
+    "pages": "pages",
     **dict.fromkeys(
         ("test_alone.py", "test_build.py", "test_command.py", "test_release.py", "test_shipped.py"), "made"
     ),
 }
+_DEPLOYED = ("fleet", "world")
+
+# The longest come first, so that no process has one left when the others are done.
+_FIRST = ("e2e", "pages", "operations", "proofs", "adopt", "cluster", "parity", "versions")
+
+
+def _group(item: pytest.Item) -> str:
+    folder, file = item.path.parent.name, item.path.name
+    if folder == "e2e":
+        return next((name for name in _DEPLOYED if name in getattr(item, "fixturenames", ())), file)
+    return _TOGETHER.get(folder) or _TOGETHER.get(file) or f"{folder}/{file}"
+
+
+def _rank(item: pytest.Item) -> int:
+    folder = item.path.parent.name
+    return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)
 
 
 # Before pytest-xdist, which reads the groups in the same hook.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have each file run by one process."""
+    items.sort(key=_rank)
     for item in items:
-        folder, file = item.path.parent.name, item.path.name
-        group = _TOGETHER.get(folder) or _TOGETHER.get(file) or f"{folder}/{file}"
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Stop where pytest-xdist has not taken the groups: with some versions of pytest it ignores them in silence."""
+    if hasattr(session.config, "workerinput"):
+        alone = [item.nodeid for item in session.items if not item.nodeid.endswith(f"@{_group(item)}")]
+        if alone:
+            raise pytest.UsageError(f"{len(alone)} tests are in no group of pytest-xdist, such as {alone[0]}")

@@ -183,7 +183,7 @@ def test_what_hangs_does_not_hold_up_what_works() -> None:
         if len(found) == 4:
             over.set()
 
-    assert found[:4] == names(12)[8:]
+    assert sorted(found[:4]) == names(12)[8:]
     assert time.monotonic() - began < 10.0
 
 
