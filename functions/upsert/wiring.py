@@ -1,6 +1,7 @@
 """The composition root: what a refresh is made of, and the one place where secrets are made known to the guard."""
 
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -62,13 +63,33 @@ class Surroundings(NamedTuple):
         return Api(access, BearerTokens(sign), identity, remaining=self.remaining)
 
 
+class _SideBySide:
+    """Looks the cluster up while the sources are read, which come first: neither has to wait for the other."""
+
+    def __init__(self, surroundings: Surroundings, target: Target) -> None:
+        self._surroundings = surroundings
+        self._target = target
+        self._found: Future[Api]
+
+    def read(self, refs: Collection[Ref]) -> Mapping[Ref, Material | SourceFailed]:
+        """Return what the sources give, once EKS has answered, too."""
+        with ThreadPoolExecutor(1, thread_name_prefix="cluster") as pool:
+            self._found = pool.submit(self._surroundings.connect, self._target, REFRESHER)
+            return self._surroundings.read(refs)
+
+    def connect(self) -> KubeWriter:
+        """Return the cluster. Raises what looking it up came to: that is told after what the sources came to."""
+        return KubeWriter(self._found.result())
+
+
 def refresh_parts(request: Request, surroundings: Surroundings, records: Records) -> Parts[KubeWriter]:
     """Return the parts of a refresh."""
     names_accounts = any(one.service_accounts for one in request.objects)
+    both = _SideBySide(surroundings, request.target)
     return Parts(
-        read=surroundings.read,
+        read=both.read,
         build=kinds.build,
-        connect=lambda: KubeWriter(surroundings.connect(request.target, REFRESHER)),
+        connect=both.connect,
         record=records.outcome,
         source_failed=records.source_failed,
         unplaced=records.unplaced,

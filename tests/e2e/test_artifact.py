@@ -75,7 +75,8 @@ def test_every_aws_client_and_operation_that_the_functions_use_exists_in_the_lay
         (service, operation)
         for path in adopter.function.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"call", "client"}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in {"call", "client", "_client"}
         for service in texts(node.args[:1])
         for operation in (texts(node.args[1:2]) if node.func.attr == "call" else {"meta"})
     }
