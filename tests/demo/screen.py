@@ -16,6 +16,8 @@ from rich.text import Text
 from tests.demo.verdict import Ending, Evidence, Namespace, Sight, Verdict, is_rotated, is_stable
 
 _PLAIN_WIDTH = 110
+# The proof fits in one line.
+_PICTURE_WIDTH = 120
 # What draws fonts from somebody else's server.
 _FOREIGN_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _NEWS_EVERY_S = 15
@@ -57,7 +59,7 @@ class Screen:
         console = Console(highlight=False)
         self._console = console if console.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
         self._film = Console(
-            file=io.StringIO(), record=True, width=_PLAIN_WIDTH, force_terminal=True, color_system="truecolor"
+            file=io.StringIO(), record=True, width=_PICTURE_WIDTH, force_terminal=True, color_system="truecolor"
         )
 
     def _print(self, what: RenderableType, *, soft_wrap: bool = False) -> None:
@@ -98,7 +100,7 @@ class Screen:
                 progress.add_task(text, total=None, detail="")
                 yield Detail(self, progress)
         else:
-            self.line(f"  - {text} ...")
+            self._console.print(Text(f"  - {text} ..."), soft_wrap=True)
             yield Detail(self, None)
         self._print(Text.assemble(("  ✓ ", "green"), text, (f"  {time.monotonic() - started:.1f} s", "bright_black")))
 
