@@ -10,9 +10,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Final, Protocol
 
 from upsert.border import place_of
 
@@ -34,8 +33,6 @@ class Pacing(Protocol):
     def finish(self, turn: int) -> None: ...
 
 
-# No named tuple: mypy takes the parameter of one for invariant.
-@dataclass(frozen=True, slots=True)
 class Again[R]:
     """What a try came to that may well succeed later; `result` is what it comes to if it is the last one.
 
@@ -43,10 +40,12 @@ class Again[R]:
     work; `is_throttled` says that the other side asks for patience.
     """
 
-    result: R
-    wait: float = 0.0
-    is_outage: bool = False
-    is_throttled: bool = False
+    def __init__(self, result: R, wait: float = 0.0, is_outage: bool = False, is_throttled: bool = False) -> None:
+        # Final, or mypy would take R for invariant.
+        self.result: Final = result
+        self.wait: Final = wait
+        self.is_outage: Final = is_outage
+        self.is_throttled: Final = is_throttled
 
 
 class _Task[T, R]:
