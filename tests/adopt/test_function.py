@@ -243,13 +243,18 @@ def two(**second: Any) -> dict[str, Any]:
     return {"objects": [objects.entry(), objects.entry(name="pull-again", **second)]}
 
 
+def of_all(name: str) -> dict[str, Any]:
+    """Return a shipped example of an event, for every object of the file."""
+    return event(name) | {"objects": ["*"]}
+
+
 class TestTwoObjects:
     def test_each_has_its_lines_and_records(self, aws: Migration, plane: ControlPlane, team: Team) -> None:
         again = secret()
         again["metadata"]["name"] = "pull-again"
         plane.create_secret(team("team-a"), again, "kubectl-create")
         with granted(plane, *two()["objects"]):
-            seen = aws.adopt(event("check"), **two())
+            seen = aws.adopt(of_all("check"), **two())
             named = aws.adopt(event("check") | {"objects": ["pull-*"]}, **two())
         result = answer(seen)
         counts = {key: result[key] for key in ("objects", "namespaces", "adoptable", "missing")}
@@ -266,7 +271,7 @@ class TestTwoObjects:
     def test_a_source_that_fails_fails_its_own_object(self, aws: Migration, plane: ControlPlane, team: Team) -> None:
         plane.create_secret(team("team-a"), secret(), "kubectl-create")
         file = two(registries=[{"auths": {"secret": "not-there"}}])
-        checked = aws.adopt(event("check"), **file)
+        checked = aws.adopt(of_all("check"), **file)
         why = "registries[0].auths: cannot read the secret that the file of objects names here: ResourceNotFoundExc"
         assert answer(checked)["lines"][0].startswith(f"pull-again: not checked: {why}")
         assert answer(checked)["objects_not_made"] == ["secret/pull-again"]
@@ -274,7 +279,7 @@ class TestTwoObjects:
         (record,) = checked.named("source.failed")
         assert record["object"] == "secret/pull-again"
         assert record["remedy"].startswith(why)
-        adopted = aws.adopt(event("adopt"), **file)
+        adopted = aws.adopt(of_all("adopt"), **file)
         assert isinstance(adopted.error, SourceFailed)
         assert str(adopted.error).startswith(why)
         assert FIELD_MANAGER in managers(plane.get_secret("team-a", SECRET))
@@ -283,7 +288,7 @@ class TestTwoObjects:
         self, aws: Migration, plane: ControlPlane, team: Team
     ) -> None:
         plane.create_secret(team("team-a"), secret(immutable=True), "kubectl-create")
-        seen = aws.adopt(event("adopt"), **two(registries=[{"auths": {"secret": "not-there"}}]))
+        seen = aws.adopt(of_all("adopt"), **two(registries=[{"auths": {"secret": "not-there"}}]))
         assert isinstance(seen.error, ObjectsFailed)
         assert str(seen.error).startswith(
             "1 of 1 objects were not adopted: team-a/secret/aws-ecr-token: not adoptable: immutable; "
