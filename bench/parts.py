@@ -95,7 +95,7 @@ def parts(sizes: Sizes) -> tuple[Part, ...]:
         }),
         Part("check", f"the check of {last} namespaces times {checks.OBJECTS} objects", 0, _check, {
             "check_memory_peak": Target("<=", 200),
-            "check_10_times": Target("<=", 11),
+            "check_10_times": Target("<=", 13),
         }),
         _size(0, sizes),
         Part("slow_source", "a slow source, and the same without it", sizes.troubled, _slow_source, {
@@ -142,7 +142,7 @@ def parts(sizes: Sizes) -> tuple[Part, ...]:
         }),
         Part("cluster_check", "the adopter's check of a real cluster", last, _cluster_check, {
             "check_of_cluster_memory_peak": Target("<=", 200),
-            "check_of_cluster_10_times": Target("<=", 11),
+            "check_of_cluster_10_times": Target("<=", 13),
         }),
     )  # fmt: skip
 
