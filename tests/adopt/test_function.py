@@ -557,7 +557,7 @@ class TestImport:
     def test_of_two_objects_one_is_named(self, aws: Migration, team: Team) -> None:
         team("team-a", secret(ECR | OTHERS))
         both = [objects.entry(kept=True), objects.entry(name="pull-again", kept=True)]
-        seen = aws.adopt(event("import"), objects=both)
+        seen = aws.adopt(of_all("import"), objects=both)
         assert isinstance(seen.error, InputError)
         assert seen.error.problems == ("event.objects: are 2 of the file; expected the name of one",)
         lines = answer(aws.adopt(event("import") | {"objects": [SECRET]}, objects=both))["lines"]
