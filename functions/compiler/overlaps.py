@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from upsert.core.namespaces import is_any, is_name
+from upsert.core.namespaces import is_any, is_name, start_of
 from upsert.core.objects import Object, Scope, Target
 
 # What stands for * and ? in a namespace that a glob is tried with.
@@ -22,14 +22,15 @@ class Overlap:
 
 def overlaps(objects: Sequence[Object], clusters: Sequence[Target]) -> Iterator[Overlap]:
     """Give each object that overlaps one before it. What depends on labels is known only to the cluster."""
-    by_title: dict[str, list[tuple[int, _Held]]] = {}
+    alike: dict[tuple[str, str], list[tuple[int, _Held]]] = {}
     for index, one in enumerate(objects):
         if one.name:
             names = frozenset(cluster.name for cluster in clusters if one.is_for(cluster.name)) if clusters else None
-            by_title.setdefault(one.title, []).append((index, _Held(one.scope, names)))
-    for same in by_title.values():
+            alike.setdefault((one.title, one.scope.selector), []).append((index, _Held(one.scope, names)))
+    for same in alike.values():
+        near = _near([held for _, held in same])
         for position, (second, theirs) in enumerate(same):
-            for first, mine in same[:position]:
+            for first, mine in (same[earlier] for earlier in sorted(near[position])):
                 if pattern := _common(mine, theirs):
                     yield Overlap(first, second, pattern)
                     break
@@ -54,11 +55,24 @@ class _Held:
         return (namespace in self.names or is_any(namespace, self.globs)) and not is_any(namespace, self.scope.exclude)
 
 
+def _near(helds: Sequence[_Held]) -> list[set[int]]:
+    """Return, for each, the places of those before it that may hold one of its patterns, or it one of theirs."""
+    by_start: dict[str, set[int]] = {}
+    for place, held in enumerate(helds):
+        for pattern in held.scope.include:
+            by_start.setdefault(start_of(pattern), set()).add(place)
+    lengths = {len(start) for start in by_start}
+    found: list[set[int]] = [set() for _ in helds]
+    for place, held in enumerate(helds):
+        for sample in map(_sample, held.scope.include):
+            for other in (one for length in lengths for one in by_start.get(sample[:length], ()) if one != place):
+                found[max(place, other)].add(min(place, other))
+    return found
+
+
 def _common(mine: _Held, theirs: _Held) -> str:
-    """Return a name or glob of which both hold a namespace for sure, or nothing."""
+    """Return a name or glob of which both, whose selector is the same, hold a namespace for sure, or nothing."""
     if mine.clusters is not None and theirs.clusters is not None and mine.clusters.isdisjoint(theirs.clusters):
-        return ""
-    if mine.scope.selector != theirs.scope.selector:
         return ""
     candidates = mine.names & theirs.names
     if theirs.globs:

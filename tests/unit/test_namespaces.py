@@ -1,5 +1,7 @@
 """Which namespaces an object is for, by its globs."""
 
+from fnmatch import fnmatchcase
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,3 +85,12 @@ def test_names_alone_and_few_of_them_are_asked_for_by_name(patterns: list[str], 
 
 def test_patterns_that_match_nothing_are_told_apart() -> None:
     assert namespaces.unmatched(["team-*", "tema-a", "default", "x?"], EXISTING) == ("tema-a", "x?")
+
+
+@given(st.sets(LABELS), st.sets(st.text("ab-*?", min_size=1, max_size=6)))
+def test_many_globs_match_what_each_of_them_matches(existing: set[str], patterns: set[str]) -> None:
+    names = existing | {"a", "ab", "ab-a", "b"}
+    by_each = {pattern: {name for name in names if fnmatchcase(name, pattern)} for pattern in patterns}
+
+    assert set(filter(namespaces.matcher(patterns), names)) == set().union(*by_each.values())
+    assert set(namespaces.unmatched(patterns, names)) == {pattern for pattern in patterns if not by_each[pattern]}

@@ -1,6 +1,8 @@
 """Which namespaces an object is written to."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 # So many names of 63 characters fit into a URL.
@@ -25,10 +27,17 @@ def allowed(names: Iterable[str], *, include: Sequence[str], exclude: Sequence[s
 
 
 def matcher(patterns: Collection[str]) -> Callable[[str], bool]:
-    """Return what tells of each of many names whether one of the patterns matches it, as `is_any` does of one."""
+    """Return what tells of each of many names whether one of the patterns matches it, as `is_any` does of one.
+
+    Of thousands of globs, a name is held against those that begin like it.
+    """
     globs = {pattern for pattern in patterns if not is_name(pattern)}
     exact_names = frozenset(patterns) - globs
-    return lambda name: name in exact_names or is_any(name, globs)
+    by_start: dict[str, list[str]] = {}
+    for glob in globs:
+        by_start.setdefault(start_of(glob), []).append(glob)
+    lengths = {len(start) for start in by_start}
+    return lambda name: name in exact_names or any(is_any(name, by_start.get(name[:length], ())) for length in lengths)
 
 
 def is_any(name: str, patterns: Collection[str]) -> bool:
@@ -39,8 +48,23 @@ def is_any(name: str, patterns: Collection[str]) -> bool:
 def unmatched(patterns: Iterable[str], names: Collection[str]) -> tuple[str, ...]:
     """Return the patterns that match none of the names."""
     known = frozenset(names)
+    ordered = sorted(known)
     return tuple(
         pattern
         for pattern in patterns
-        if pattern not in known and (is_name(pattern) or not any(fnmatchcase(name, pattern) for name in known))
+        if pattern not in known
+        and (is_name(pattern) or not any(fnmatchcase(name, pattern) for name in _beginning(start_of(pattern), ordered)))
     )
+
+
+def start_of(pattern: str) -> str:
+    """Return what every name begins with that a pattern matches."""
+    return re.split(r"[*?]", pattern, maxsplit=1)[0]
+
+
+def _beginning(start: str, ordered: Sequence[str]) -> Iterator[str]:
+    """Give the names, of sorted ones, that begin so."""
+    for index in range(bisect_left(ordered, start), len(ordered)):
+        if not ordered[index].startswith(start):
+            return
+        yield ordered[index]
