@@ -36,7 +36,7 @@ demo-adopt: $(TOOLS) ## take over Secrets that something else wrote: check, impo
 .PHONY: test
 test: $(TOOLS) ## run all tests but the long ones
 	$(WITH_ASSETS) \
-		$(DEV)/python -m pytest -m "not soak" -n 3 --dist loadgroup $(PYTEST_ARGUMENTS)
+		$(DEV)/python -m pytest -m "not soak" -n 3 $(PYTEST_ARGUMENTS)
 
 .PHONY: soak
 soak: $(TOOLS) ## run the long proofs and print their figures
