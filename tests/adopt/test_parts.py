@@ -468,7 +468,7 @@ def test_a_label_of_a_tool_that_is_not_known_is_told_as_it_is() -> None:
 def zipped(text: str) -> str:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("original"), text)
+        archive.writestr(zipfile.ZipInfo("original"), text, zipfile.ZIP_DEFLATED)
     return base64.b64encode(packed.getvalue()).decode()
 
 
