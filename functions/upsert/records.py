@@ -32,19 +32,10 @@ class Records:
         if self.telemetry.is_dry_run:
             self._tried.append(outcome)
         match outcome:
+            case Applied(altered=()):
+                self.telemetry.info("object.applied", **_applied(outcome))
             case Applied():
-                self.telemetry.info(
-                    "object.applied",
-                    object=outcome.title,
-                    namespace=outcome.namespace,
-                    uid=outcome.uid,
-                    resource_version=outcome.resource_version,
-                    change=outcome.change,
-                    took_over_from=list(outcome.took_over_from),
-                    status=outcome.status,
-                    duration_ms=outcome.duration_ms,
-                    **({"keeps_keys_of": list(outcome.keeps_keys_of)} if outcome.keeps_keys_of else {}),
-                )
+                self.telemetry.warning("object.applied", **_applied(outcome), altered=list(outcome.altered))
             case Skipped():
                 self.telemetry.info(
                     "object.skipped", object=outcome.title, namespace=outcome.namespace, reason=outcome.reason
@@ -136,6 +127,7 @@ def summary(report: RefreshReport) -> dict[str, Any]:
         "newly_created": report.created,
         "unchanged": report.unchanged,
         "took_over": report.took_over,
+        "altered": report.altered,
         "skipped": report.skipped,
         "failed": _failed(report),
         "objects": report.objects,
@@ -159,6 +151,20 @@ def failure(failed: Failed) -> dict[str, Any]:
         "reason": failed.reason,
         "status": failed.status,
         "remedy": failed.remedy,
+    }
+
+
+def _applied(outcome: Applied) -> dict[str, Any]:
+    return {
+        "object": outcome.title,
+        "namespace": outcome.namespace,
+        "uid": outcome.uid,
+        "resource_version": outcome.resource_version,
+        "change": outcome.change,
+        "took_over_from": list(outcome.took_over_from),
+        "status": outcome.status,
+        "duration_ms": outcome.duration_ms,
+        **({"keeps_keys_of": list(outcome.keeps_keys_of)} if outcome.keeps_keys_of else {}),
     }
 
 

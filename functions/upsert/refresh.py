@@ -83,6 +83,7 @@ def refresh[W: Writer](request: Request, parts: Parts[W]) -> RefreshReport:
         created=sum(outcome.change == "created" for outcome in everywhere),
         unchanged=sum(outcome.change == "unchanged" for outcome in everywhere),
         took_over=sum(bool(outcome.took_over_from) for outcome in everywhere),
+        altered=sum(bool(outcome.altered) for outcome in everywhere),
         skipped=counts[Skipped],
         failures=tuple(
             sorted((one for one in results if isinstance(one, Failed)), key=lambda one: (one.namespace, one.title))

@@ -32,17 +32,20 @@ class Writer(Protocol):
     def time_left(self) -> float: ...
 
 
+# The bytes that are sent, the keys of their data, and what their annotation says of when they expire.
+type _Made = tuple[Sensitive[bytes], frozenset[str], str]
+
+
 class _Write:
     """One object in one namespace; since when it is tried, and from whom an earlier try took it over."""
 
-    __slots__ = ("asked", "document", "keys", "one", "path", "started", "took_over_from")
+    __slots__ = ("asked", "document", "expires_at", "keys", "one", "path", "started", "took_over_from")
 
-    def __init__(self, one: Object, asked: Asked, path: str, document: Sensitive[bytes], keys: frozenset[str]) -> None:
+    def __init__(self, one: Object, asked: Asked, path: str, made: _Made) -> None:
         self.one = one
         self.asked = asked
         self.path = path
-        self.document = document
-        self.keys = keys
+        self.document, self.keys, self.expires_at = made
         self.took_over_from: tuple[str, ...] = ()
         self.started = 0.0
 
@@ -51,13 +54,16 @@ def write_all(
     writer: Writer, desired: Mapping[Object, Desired], plan: Plan, *, dry_run: bool
 ) -> Iterator[tuple[Object, Outcome]]:
     """Give what became of each write, as it comes."""
-    made = {one: (new.resource, document.desired(new), frozenset(new.data)) for one, new in desired.items()}
+    made = {
+        one: (new.resource, (document.desired(new), frozenset(new.data), document.expiry(new)))
+        for one, new in desired.items()
+    }
     writes: list[_Write] = []
     for one, namespace in plan.writes:
         if prepared := made.get(one):
-            resource, configuration, keys = prepared
+            resource, new = prepared
             asked = Asked(one.title, namespace, writer.identity)
-            writes.append(_Write(one, asked, resource.path(namespace, one.name), configuration, keys))
+            writes.append(_Write(one, asked, resource.path(namespace, one.name), new))
     return in_rounds(
         partial(_write, writer, dry_run=dry_run),
         # In another order at each run: should there be no time for all, then the ones that are left over are not the
@@ -91,7 +97,14 @@ def _write(writer: Writer, write: _Write, *, dry_run: bool) -> _Result | Again[_
             return write.one, outcomes.blindly_contested(write.asked, answer.status, blind)
         write.took_over_from = tuple(dict.fromkeys((*write.took_over_from, *blind)))
     seconds = time.monotonic() - write.started
-    done = outcomes.applied(write.asked, answer, answer.value, took_over_from=write.took_over_from, seconds=seconds)
+    done = outcomes.applied(
+        write.asked,
+        answer,
+        answer.value,
+        expires_at=write.expires_at,
+        took_over_from=write.took_over_from,
+        seconds=seconds,
+    )
     if answer.value.holds_last_applied:
         removed = writer.remove_last_applied(write.path, answer.value, dry_run=dry_run)
         if removed.is_not_found:

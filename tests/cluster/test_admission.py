@@ -1,5 +1,6 @@
 """What webhooks, policies and quotas of a cluster say is told as theirs, and under no other name."""
 
+import base64
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -166,6 +167,65 @@ def test_a_policy_that_keeps_the_old_copy_is_told_as_the_cause(control_plane: Co
 
     assert outcome.reason == "stale-copy"
     assert "(ValidatingAdmissionPolicy keeps.example.com refused its removal)" in outcome.remedy
+
+
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "app", "uid": "00000000-0000-4000-8000-000000000000"}
+ANNOTATION = "/metadata/annotations/eks-upsert~1expires-at"
+# What a webhook may make of the Secret, by how the namespace's name ends, and how that is told.
+CHANGES: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "drops": ({"op": "remove", "path": ANNOTATION}, "annotation-differs"),
+    "dates": ({"op": "replace", "path": ANNOTATION, "value": "2040-01-02T03:04:05Z"}, "annotation-differs"),
+    "owns": ({"op": "add", "path": "/metadata/ownerReferences", "value": [OWNER]}, "has-owner"),
+}
+
+
+@pytest.fixture(scope="module")
+def mutating_webhook(control_plane: ControlPlane) -> Iterator[None]:
+    """A webhook that changes Secrets as the namespace's name ends."""
+    certificate = make_serving_certificate()
+
+    def review(request: Request) -> Reply:
+        asked = json.loads(request.body)["request"]
+        patch, _ = CHANGES[asked["namespace"].rpartition("-")[2]]
+        encoded = base64.b64encode(json.dumps([patch]).encode()).decode()
+        response = {"uid": asked["uid"], "allowed": True, "patchType": "JSONPatch", "patch": encoded}
+        return Reply(body={"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+    with Standin(review, certificate) as standin:
+        one = hook("changes.example.com", standin.url, certificate.ca_pem, label="changes", seconds=5, policy="Fail")
+        control_plane.apply_yaml(json.dumps(configuration("changes", one, kind="Mutating")))
+        yield
+        control_plane.kubectl("delete", "mutatingwebhookconfiguration", "changes")
+
+
+@pytest.mark.usefixtures("mutating_webhook")
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_webhook_changes_of_the_metadata_is_told(
+    control_plane: ControlPlane, namespace: str, change: str
+) -> None:
+    name = f"{namespace}-{change}"
+    control_plane.create_namespace(name, {"changes": "on"})
+    _once_altered(control_plane, name)
+
+    runs = [run(writer(control_plane), namespaces=[name], dry_run=dry_run) for dry_run in (True, False, False)]
+    control_plane.remove_namespace(name)
+
+    told = [(one.outcomes[name], one.report.altered) for one in runs]
+    assert [(outcome.change, outcome.altered, count) for outcome, count in told if isinstance(outcome, Applied)] == [
+        (done, (CHANGES[change][1],), 1) for done in ("created", "created", "updated")
+    ]
+
+
+def _once_altered(control_plane: ControlPlane, namespace: str) -> None:
+    """Refresh until the API server knows of the webhook, and leave nothing there."""
+    for _ in range(100):
+        outcome = run(writer(control_plane), namespaces=[namespace]).outcomes[namespace]
+        assert isinstance(outcome, Applied), outcome
+        control_plane.request("DELETE", f"/api/v1/namespaces/{namespace}/secrets/{SECRET}")
+        if outcome.altered:
+            return
+        time.sleep(0.1)
+    raise AssertionError("nothing was ever in force")
 
 
 def _once_denied(control_plane: ControlPlane, namespace: str) -> Failed:

@@ -194,6 +194,17 @@ def test_where_nobody_has_other_keys_nobody_is_named(place: Place) -> None:
     assert place.refresh().keeps_keys_of == ()
 
 
+def test_an_owner_stays_and_is_told_at_each_run_until_it_is_gone(place: Place) -> None:
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "app", "uid": "00000000-0000-4000-8000-000000000000"}
+    place.store(pull_secret(metadata={"name": SECRET, "ownerReferences": [owner]}), "somebody")
+
+    assert [place.refresh(dry_run=dry_run).altered for dry_run in (True, False, False)] == [("has-owner",)] * 3
+    assert place.secret()["metadata"]["ownerReferences"] == [owner]
+
+    place.kubectl("patch", "secret", SECRET, "--type=merge", '--patch={"metadata":{"ownerReferences":null}}')
+    assert place.refresh().altered == ()
+
+
 def applied_by_kubectl(place: Place, password: str) -> None:
     place.kubectl("apply", "--filename=-", stdin=json.dumps(pull_secret(password=password)))
 

@@ -11,8 +11,18 @@ import pytest
 
 from tests.support.controlplane import ControlPlane
 from tests.support.fake_cluster import FakeCluster
-from tests.support.refresher import FIELD_MANAGER, LAST_APPLIED, SECRET, document, login, pull_secret, writer
+from tests.support.refresher import (
+    EXPIRES_AT,
+    FIELD_MANAGER,
+    LAST_APPLIED,
+    SECRET,
+    document,
+    login,
+    pull_secret,
+    writer,
+)
 from upsert import writing
+from upsert.core import document as documents
 from upsert.core import outcomes
 from upsert.core.answers import Answer, Refusal, Written
 from upsert.core.identity import REFRESHER
@@ -132,6 +142,7 @@ def succeeded(
     holds_last_applied: bool = False,
     is_being_deleted: bool = False,
     keeps_keys_of: tuple[str, ...] = (),
+    has_owner: bool = False,
 ) -> Answer[Written]:
     """The shape of an answer that succeeded, after an apply of ours that changed something."""
     written = Written(
@@ -142,6 +153,8 @@ def succeeded(
         is_dated=True,
         changed_at=SOME_TIME,
         keeps_keys_of=keeps_keys_of,
+        expires_at=documents.timestamp(EXPIRES_AT),
+        has_owner=has_owner,
     )
     return Answer(status, value=written, at=SOME_TIME)
 
@@ -150,7 +163,7 @@ def change(answer: Answer[Written]) -> str:
     """Return what the write changed, by its answer."""
     assert answer.value is not None
     asked = Asked(f"secret/{SECRET}", "a", REFRESHER)
-    return outcomes.applied(asked, answer, answer.value, took_over_from=(), seconds=0.0).change
+    return outcomes.applied(asked, answer, answer.value, expires_at="", took_over_from=(), seconds=0.0).change
 
 
 def refused(status: int, reason: str, kind: str = "", *causes: tuple[str, str], **more: Any) -> Answer[Written]:
@@ -209,6 +222,13 @@ def test_another_managers_own_key_stays_and_it_is_named(side: Side) -> None:
     side.store(body | {"data": body["data"] | {"extra": "eA=="}}, "kubectl-create")
 
     assert shape(apply(side, force=True)) == succeeded(200, keeps_keys_of=("kubectl-create",))
+
+
+def test_that_it_has_an_owner_is_told(side: Side) -> None:
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "app", "uid": "00000000-0000-4000-8000-000000000000"}
+    side.store(pull_secret(metadata={"name": SECRET, "ownerReferences": [owner]}), "kubectl-create")
+
+    assert shape(apply(side, force=True)) == succeeded(200, has_owner=True)
 
 
 def test_a_conflict_names_the_other_manager_and_changes_nothing(side: Side) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from upsert.core.answers import Answer, Refusal, Written
-from upsert.core.document import LAST_APPLIED
+from upsert.core.document import EXPIRES_AT, LAST_APPLIED
 from upsert.core.identity import FIELD_MANAGER, REFRESHER, Identity
 from upsert.core.sensitive import Sensitive
 from upsert.errors import InputError
@@ -30,6 +30,7 @@ class FakeSecret:
     fields: dict[str, str]
     managers: dict[str, set[tuple[str, str]]]
     immutable: bool = False
+    has_owner: bool = False
     is_being_deleted: bool = False
     changed_at: datetime | None = None
 
@@ -45,6 +46,8 @@ class FakeSecret:
             is_dated=any(_APPLIER in managers for managers in self.managers.values()),
             changed_at=self.changed_at,
             keeps_keys_of=tuple(sorted(others)),
+            expires_at=self.fields.get(_annotation(EXPIRES_AT), ""),
+            has_owner=self.has_owner,
         )
 
 
@@ -97,6 +100,7 @@ class FakeCluster:
             fields,
             {key: {(manager, "Update")} for key in fields},
             immutable=body.get("immutable", False),
+            has_owner=bool(body["metadata"].get("ownerReferences")),
         )
         self.contents[namespace].secrets[body["metadata"]["name"]] = secret
         return secret

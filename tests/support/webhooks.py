@@ -4,11 +4,11 @@ import base64
 from typing import Any
 
 
-def configuration(name: str, *hooks: dict[str, Any]) -> dict[str, Any]:
-    """Return the object that has the API server ask these webhooks."""
+def configuration(name: str, *hooks: dict[str, Any], kind: str = "Validating") -> dict[str, Any]:
+    """Return the object that has the API server ask these webhooks, which only validate unless another kind is said."""
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
+        "kind": f"{kind}WebhookConfiguration",
         "metadata": {"name": name},
         "webhooks": list(hooks),
     }

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from upsert.core import parsing
 from upsert.core.answers import Answer, Page, Refusal, Written
+from upsert.core.document import EXPIRES_AT
 
 SECRET = "QVdTOmEtcGFzc3dvcmQtdGhhdC1ub2JvZHktbWF5LXNlZQ=="
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -64,6 +65,36 @@ def test_one_that_waits_for_its_finalizers_is_said_to_be_deleted() -> None:
     metadata = {**OBJECT["metadata"], "deletionTimestamp": "2030-01-02T03:04:05Z"}  # type: ignore[dict-item]
 
     assert read(200, {"metadata": metadata}).value == Written("6f2c-1", "42", is_being_deleted=True)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expires_at"),
+    [
+        ({EXPIRES_AT: "2030-01-02T03:04:05Z"}, "2030-01-02T03:04:05Z"),
+        # What we do not write is not kept: anybody may have put anything there.
+        ({EXPIRES_AT: SECRET}, ""),
+        ({EXPIRES_AT: "2030-01-02T03:04:05+00:00"}, ""),
+        ({EXPIRES_AT: None}, ""),
+        ({"other": "2030-01-02T03:04:05Z"}, ""),
+        (None, ""),
+    ],
+)
+def test_what_our_annotation_says_is_kept_if_it_is_a_time_as_we_write_it(annotations: object, expires_at: str) -> None:
+    metadata = {**OBJECT["metadata"], "annotations": annotations}  # type: ignore[dict-item]
+
+    assert read(200, {"metadata": metadata}) == Answer(200, value=Written("6f2c-1", "42", expires_at=expires_at))
+
+
+@pytest.mark.parametrize(
+    ("owners", "has_owner"), [([{"kind": SECRET, "name": SECRET, "uid": "1"}], True), ([], False), (None, False)]
+)
+def test_that_there_is_an_owner_is_noted_and_not_who(owners: object, has_owner: bool) -> None:
+    metadata = {**OBJECT["metadata"], "ownerReferences": owners}  # type: ignore[dict-item]
+
+    answer = read(200, {"metadata": metadata})
+
+    assert answer == Answer(200, value=Written("6f2c-1", "42", has_owner=has_owner))
+    assert SECRET not in repr(answer)
 
 
 def owner(manager: str, **fields: object) -> dict[str, Any]:

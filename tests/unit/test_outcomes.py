@@ -17,9 +17,22 @@ CONFLICT = (("FieldManagerConflict", ""),)
 WROTE_NOTHING_NEW = "the Secret holds the old or the new value"
 
 
+def applied(
+    written: Written,
+    answer: Answer[Written],
+    *,
+    expires_at: str = "",
+    took_over_from: tuple[str, ...] = (),
+    seconds: float = 0.1,
+) -> Applied:
+    return outcomes.applied(
+        ASKED, answer, written, expires_at=expires_at, took_over_from=took_over_from, seconds=seconds
+    )
+
+
 @pytest.mark.parametrize(("status", "change"), [(200, "updated"), (201, "created")])
 def test_a_success_is_applied_with_the_servers_own_proof(status: int, change: str) -> None:
-    outcome = outcomes.applied(ASKED, Answer(status), Written("u-1", "42"), took_over_from=("helm",), seconds=0.012)
+    outcome = applied(Written("u-1", "42"), Answer(status), took_over_from=("helm",), seconds=0.012)
 
     assert outcome == Applied(TITLE, "team-a", "u-1", "42", change, ("helm",), status, 12)
 
@@ -47,14 +60,41 @@ def test_what_was_there_before_is_unchanged(
     written = Written("u-1", "42", is_dated=True, changed_at=changed)
     answer = Answer(200, value=written, at=answered)
 
-    outcome = outcomes.applied(ASKED, answer, written, took_over_from=(), seconds=seconds)
+    outcome = applied(written, answer, seconds=seconds)
 
     assert outcome.change == change
 
 
 def test_an_answer_without_our_entry_tells_nothing() -> None:
     answer = Answer(200, value=Written("u-1", "42"), at=moment(30))
-    assert outcomes.applied(ASKED, answer, Written("u-1", "42"), took_over_from=(), seconds=0.1).change == "updated"
+    assert applied(Written("u-1", "42"), answer).change == "updated"
+
+
+SENT = "2030-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize(
+    ("sent", "found", "has_owner", "altered"),
+    [
+        (SENT, SENT, False, ()),
+        (SENT, "", False, ("annotation-differs",)),
+        (SENT, "2030-01-02T03:04:06Z", False, ("annotation-differs",)),
+        (SENT, SENT, True, ("has-owner",)),
+        (SENT, "", True, ("annotation-differs", "has-owner")),
+        # No annotation was sent: what stands there is somebody else's.
+        ("", "", False, ()),
+        ("", SENT, False, ()),
+        ("", SENT, True, ("has-owner",)),
+    ],
+)
+def test_what_is_not_as_it_was_sent_is_applied_and_said_to_be_altered(
+    sent: str, found: str, has_owner: bool, altered: tuple[str, ...]
+) -> None:
+    written = Written("u-1", "42", expires_at=found, has_owner=has_owner)
+
+    outcome = applied(written, Answer(200, value=written), expires_at=sent)
+
+    assert outcome.altered == altered
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ REPORT = RefreshReport(
     applied=3,
     created=1,
     took_over=1,
+    altered=2,
     skipped=1,
     failures=(FAILED,),
     objects=1,
@@ -64,6 +65,7 @@ SUMMARY = {
     "newly_created": 1,
     "unchanged": 2,
     "took_over": 1,
+    "altered": 2,
     "skipped": 1,
     "failed": 1,
     "objects": 1,
@@ -121,6 +123,10 @@ def bodies(written: Written) -> list[dict[str, Any]]:
             APPLIED_RECORD | {"keeps_keys_of": ["somebody"]},
         ),
         (
+            replace(APPLIED, altered=("annotation-differs", "has-owner")),
+            APPLIED_RECORD | {"level": "WARNING", "altered": ["annotation-differs", "has-owner"]},
+        ),
+        (
             SKIPPED,
             {
                 "level": "INFO",
@@ -143,7 +149,7 @@ def bodies(written: Written) -> list[dict[str, Any]]:
             },
         ),
     ],
-    ids=["applied", "applied beside others", "skipped", "failed"],
+    ids=["applied", "applied beside others", "applied and altered", "skipped", "failed"],
 )
 def test_the_record_of_an_object_in_a_namespace_has_these_fields(
     written: Written, outcome: Outcome, record: dict[str, Any]

@@ -379,6 +379,27 @@ def test_a_secret_of_another_manager_is_taken_over_by_one_forced_write() -> None
     assert stored.managers["data/.dockerconfigjson"] == {(FIELD_MANAGER, "Apply")}
 
 
+def test_what_is_not_as_it_was_sent_is_applied_and_counted() -> None:
+    cluster = cluster_of("a", "b", "c")
+    cluster.store("b", pull_secret(metadata={"name": SECRET, "ownerReferences": [{"kind": "ConfigMap"}]}), "helm")
+    cluster.instead["c"] = lambda: Answer(200, value=Written("u", "1"))
+
+    result = run(cluster)
+
+    altered = {name: outcome.altered for name, outcome in result.outcomes.items() if isinstance(outcome, Applied)}
+    assert altered == {"a": (), "b": ("has-owner",), "c": ("annotation-differs",)}
+    assert result.report.altered == 2
+
+
+def test_what_has_no_annotation_misses_none() -> None:
+    cluster = cluster_of("a")
+
+    result = run(cluster, login(expires_at=None))
+
+    assert isinstance(outcome := result.outcomes["a"], Applied)
+    assert (outcome.altered, result.report.altered) == ((), 0)
+
+
 def test_under_refuse_it_fails_with_the_managers_name_and_is_left_alone() -> None:
     cluster = cluster_of("a")
     stored = cluster.store("a", pull_secret(), "helm")

@@ -14,7 +14,8 @@ class Written(NamedTuple):
     `blind_keys` are what others write as `stringData`, for which no conflict is ever reported, each with its manager.
     `is_dated` is whether it tells, by `changed_at`, when an apply of ours last changed one of our fields; that is None
     if none ever did, since the values were there before. `keeps_keys_of` are those who have keys of its data that are
-    none of ours, sorted.
+    none of ours, sorted. `expires_at` is what our annotation says, if it is a time as we write it, and `has_owner`
+    whether there are ownerReferences.
     """
 
     uid: str
@@ -25,6 +26,8 @@ class Written(NamedTuple):
     is_dated: bool = False
     changed_at: datetime | None = None
     keeps_keys_of: tuple[str, ...] = ()
+    expires_at: str = ""
+    has_owner: bool = False
 
     def blind_managers(self, keys: Collection[str]) -> tuple[str, ...]:
         """Return those who write one of the keys as `stringData`, sorted."""

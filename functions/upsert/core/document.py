@@ -25,8 +25,14 @@ def desired(desired: Desired) -> Sensitive[bytes]:
     that neither Helm nor Argo CD takes the object for theirs; no ownerReference and no finalizer, so that deleting
     anything never deletes it.
     """
-    expires = {"annotations": {EXPIRES_AT: timestamp(desired.expires_at)}} if desired.expires_at else {}
+    expires_at = expiry(desired)
+    expires = {"annotations": {EXPIRES_AT: expires_at}} if expires_at else {}
     return _apply_configuration(desired, desired.data, desired.binary_keys, expires)
+
+
+def expiry(desired: Desired) -> str:
+    """Return what the annotation of its document says, or nothing if the data does not expire."""
+    return timestamp(desired.expires_at) if desired.expires_at else ""
 
 
 def claim(

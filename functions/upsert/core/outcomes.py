@@ -13,7 +13,8 @@ class Applied(NamedTuple):
     """The object is in place; `uid` and `resource_version` are the server's.
 
     `change` is ``created``, ``updated``, or ``unchanged`` if the same was there before. `keeps_keys_of` are field
-    managers who have other keys in it, which stay.
+    managers who have other keys in it, which stay. `altered` says in what it is not as it was sent:
+    ``annotation-differs`` if our annotation is not in it, ``has-owner`` if it would go with an owner.
     """
 
     title: str
@@ -25,6 +26,7 @@ class Applied(NamedTuple):
     status: int
     duration_ms: int
     keeps_keys_of: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
 
 
 class Skipped(NamedTuple):
@@ -49,9 +51,18 @@ type Outcome = Applied | Skipped | Failed
 
 
 def applied(
-    asked: Asked, answer: Answer[Written], written: Written, *, took_over_from: tuple[str, ...], seconds: float
+    asked: Asked,
+    answer: Answer[Written],
+    written: Written,
+    *,
+    expires_at: str,
+    took_over_from: tuple[str, ...],
+    seconds: float,
 ) -> Applied:
-    """Return the outcome of an answer that succeeded, `seconds` after the first try was sent."""
+    """Return the outcome of an answer that succeeded, `seconds` after the first try was sent.
+
+    `expires_at` is what the annotation said that was sent, or nothing if none was.
+    """
     return Applied(
         asked.title,
         asked.namespace,
@@ -62,7 +73,18 @@ def applied(
         status=answer.status,
         duration_ms=round(seconds * 1000),
         keeps_keys_of=written.keeps_keys_of,
+        altered=_altered(written, expires_at),
     )
+
+
+def _altered(written: Written, expires_at: str) -> tuple[str, ...]:
+    """Return in what the object is not as it was sent, as far as metadata shows it.
+
+    Webhooks and policies may change an object on its way in.
+    https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
+    """
+    differs = bool(expires_at) and written.expires_at != expires_at
+    return (*(("annotation-differs",) if differs else ()), *(("has-owner",) if written.has_owner else ()))
 
 
 def _change(answer: Answer[Written], written: Written, seconds: float) -> str:

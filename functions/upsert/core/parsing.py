@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from upsert.core.answers import RETRIED_STATUSES, Answer, Page, Refusal, Written
-from upsert.core.document import LAST_APPLIED
+from upsert.core.document import EXPIRES_AT, LAST_APPLIED
 from upsert.core.identity import FIELD_MANAGER
 
 # A page of 500 namespaces is about 1 MB at its worst. A longer body is not read to its end.
@@ -36,6 +36,7 @@ _CODE = r"[A-Za-z]{1,64}"
 _UNSHOWN = "a field manager whose name cannot be shown"
 _DNS_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _IDENTIFIER = r"[A-Za-z0-9-]{1,64}"
+_TIMESTAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
 
 # What makes the answer to one kind of request out of a 200 or 201: the status and the JSON object of the body.
 # Raises KeyError, TypeError, ValueError or AttributeError if that is not what Kubernetes sends.
@@ -76,6 +77,7 @@ def parse_written(status: int, document: Mapping[str, Any]) -> Written:
     if document.get("kind") == "Status" or "items" in document:
         raise ValueError("no object")
     metadata = document["metadata"]
+    annotations = _mapping(metadata, "annotations")
     managed_fields = metadata.get("managedFields") or []
     ours = [one for one in managed_fields if (one.get("manager"), one.get("operation")) == (FIELD_MANAGER, "Apply")]
     version = _match(_IDENTIFIER, metadata.get("resourceVersion"))
@@ -85,12 +87,14 @@ def parse_written(status: int, document: Mapping[str, Any]) -> Written:
     return Written(
         _checked(_IDENTIFIER, metadata["uid"]),
         version,
-        LAST_APPLIED in _mapping(metadata, "annotations"),
+        LAST_APPLIED in annotations,
         is_being_deleted=bool(metadata.get("deletionTimestamp")),
         blind_keys=tuple(_blind_keys(managed_fields)),
         is_dated=bool(ours),
         changed_at=_timestamp(ours[0]["time"]) if ours and ours[0].get("time") else None,
         keeps_keys_of=_others(managed_fields, ours),
+        expires_at=_match(_TIMESTAMP, annotations.get(EXPIRES_AT)),
+        has_owner=bool(metadata.get("ownerReferences")),
     )
 
 

@@ -44,9 +44,9 @@ class AccountCounts(NamedTuple):
 class RefreshReport(NamedTuple):
     """What a run came to. Counts are of objects, each in a namespace; `duration_ms` is wall clock.
 
-    `is_whole` is false for a run that was asked for a part by name. `expires_at` is when the first of what was written
-    stops being useful, None if nothing does. `not_made` are the objects whose source failed, with why. `by_object` has
-    counts by title.
+    `is_whole` is false for a run that was asked for a part by name. `altered` counts what is not as it was sent.
+    `expires_at` is when the first of what was written stops being useful, None if nothing does. `not_made` are the
+    objects whose source failed, with why. `by_object` has counts by title.
     """
 
     is_whole: bool
@@ -55,6 +55,7 @@ class RefreshReport(NamedTuple):
     created: int = 0
     unchanged: int = 0
     took_over: int = 0
+    altered: int = 0
     skipped: int = 0
     failures: tuple[Failed, ...] = ()
     not_made: tuple[tuple[str, SourceFailed], ...] = ()
