@@ -85,7 +85,7 @@ class Records:
         answer = summary(report) | spares
         self.telemetry.info("refresh.completed", **answer)
         if report.dry_run:
-            return answer | {"table": table(_TRIED, sorted(map(_tried, self._tried), key=_by_change))}
+            return answer | {"table": self._rehearsed(report)}
         if not report.had_work:
             return answer
         measure = self.telemetry.measure
@@ -101,6 +101,12 @@ class Records:
                 age = round((now - counts.changed_at).total_seconds())
                 measure("SourceAge", age, Unit.SECONDS, title=title)
         return answer
+
+    def _rehearsed(self, report: RefreshReport) -> list[str]:
+        """Return the table of a dry run: what would become of what where, failures first."""
+        not_made = [(title, "-", f"failed: {why}") for title, why in report.not_made]
+        tried = map(_tried, (*self._tried, *(report.accounts.failures if report.accounts else ())))
+        return table(_TRIED, sorted((*not_made, *tried), key=_by_change))
 
     def _lifetime(self, one: Lifetime) -> None:
         """Warn of what ends too early."""

@@ -126,6 +126,14 @@ def test_a_dry_run_by_hand_writes_nothing_and_asks_for_the_named_namespaces_only
     assert all("dryRun=All" in request.uri for request in patches)
 
 
+def test_a_dry_run_by_hand_answers_with_what_would_fail(world: World) -> None:
+    with frozen_namespace(world.control_plane):
+        answer = world.invoke({"dry_run": True})
+    assert not answer.failed
+    assert (answer.payload["applied"], answer.payload["failed"]) == (len(NAMESPACES), 1)
+    assert answer.payload["table"][1].split(maxsplit=2) == [f"secret/{SECRET}", FROZEN, "failed: immutable"]
+
+
 def test_the_api_server_sees_one_list_and_one_patch_per_namespace_and_nothing_else(world: World) -> None:
     world.invoke(EVERYTHING)
     audit = AuditLog(world.control_plane.audit_log)

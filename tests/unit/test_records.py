@@ -457,15 +457,20 @@ def test_a_dry_run_answers_with_a_table_of_what_would_change_where(written: Writ
             FAILED,
         ):
             running.outcome(outcome)
-        answer = running.completed(replace(REPORT, dry_run=True), SCHEDULE, [TOKEN])
+        not_made = (("secret/other", SourceFailed("data.key: cannot read secret x")),)
+        accounts = AccountCounts(failures=(ACCOUNT_FAILED,))
+        rehearsed = replace(REPORT, dry_run=True, not_made=not_made, accounts=accounts)
+        answer = running.completed(rehearsed, SCHEDULE, [TOKEN])
 
     assert answer["table"] == [
-        "object                namespace  change",
-        "secret/aws-ecr-token  team-c     failed: immutable",
-        "secret/aws-ecr-token  team-d     created",
-        "configmap/settings    team-a     updated",
-        "secret/aws-ecr-token  team-a     unchanged",
-        "secret/aws-ecr-token  team-b     skipped: terminating",
+        "object                  namespace  change",
+        "secret/aws-ecr-token    team-c     failed: immutable",
+        "secret/other            -          failed: data.key: cannot read secret x",
+        "serviceaccount/default  team-a     failed: service-account",
+        "secret/aws-ecr-token    team-d     created",
+        "configmap/settings      team-a     updated",
+        "secret/aws-ecr-token    team-a     unchanged",
+        "secret/aws-ecr-token    team-b     skipped: terminating",
     ]
     assert written.metrics() == []
     assert "table" not in completed(REPORT)

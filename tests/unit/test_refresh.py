@@ -28,6 +28,7 @@ from upsert.errors import (
     ObjectsFailed,
     SourceFailed,
     Unauthorized,
+    UpsertError,
 )
 from upsert.kube.pace import Pace
 from upsert.refresh import Parts
@@ -766,6 +767,34 @@ def test_a_dry_run_writes_nothing_and_says_so() -> None:
     assert stored.fields == before
     assert all(" dry" in call for call in cluster.calls if call.startswith("apply"))
     assert (result.report.dry_run, result.report.applied, result.report.created) == (True, 2, 1)
+
+
+@pytest.mark.parametrize("is_by_hand", [True, False])
+def test_a_dry_run_ends_well_whatever_would_fail_and_its_report_has_it(is_by_hand: bool) -> None:
+    cluster = failing(b=answered(422, ("FieldValueInvalid", "type")))
+    told = Told(cluster, {KEPT: SourceFailed("cannot read secret x")})
+
+    report = refresh.refresh(by_hand(pull_object(), OTHER, dry_run=True), told.parts())
+
+    assert [failed.namespace for failed in report.failures] == ["b"]
+    assert [title for title, _ in report.not_made] == ["secret/other"]
+    assert report.error(is_by_hand=is_by_hand) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"), [(Answer(401), Unauthorized), (Answer(0, trouble="untrusted"), ClusterNotTrusted)]
+)
+def test_a_dry_run_ends_with_the_error_that_would_stop_a_real_one(
+    answer: Answer[Written], error: type[UpsertError]
+) -> None:
+    assert isinstance(run(failing(b=answer), dry_run=True).report.error(is_by_hand=True), error)
+
+
+def test_a_dry_run_of_which_no_object_can_be_made_ends_with_the_error_of_the_sources() -> None:
+    told = Told(cluster_of("a"), {KEPT: SourceFailed("cannot read secret x")})
+
+    with pytest.raises(SourceFailed, match="cannot read secret x"):
+        refresh.refresh(by_hand(OTHER, dry_run=True), told.parts())
 
 
 def test_the_report_carries_when_the_token_ends_and_how_long_it_took() -> None:

@@ -205,6 +205,14 @@ def test_accounts_that_could_not_be_listed_end_the_run_with_their_own_error(is_b
     assert report(None).error(is_by_hand=is_by_hand) is None
 
 
+def test_a_dry_run_ends_well_where_accounts_would_fail_and_not_where_they_could_not_be_listed() -> None:
+    stopped = ServiceAccountsNotListed("403")
+    rehearsed = report(AccountCounts(failures=(forbidden(),)))._replace(dry_run=True)
+
+    assert rehearsed.error(is_by_hand=True) is None
+    assert rehearsed._replace(accounts=AccountCounts(error=stopped)).error(is_by_hand=True) is stopped
+
+
 def test_a_source_that_failed_is_the_error_that_a_run_ends_with() -> None:
     why = SourceFailed("gone")
 

@@ -75,7 +75,8 @@ class RefreshReport(NamedTuple):
         """Return the error that the run has to end with, or None.
 
         Where only objects failed, a run that nobody waits for ends well: records, metrics and an alarm speak, and
-        trying the whole run again would help none of them.
+        trying the whole run again would help none of them. So does a dry run, and where sources failed, too: its answer
+        is what would fail, and an error would take the place of the answer.
         """
         failures = (*self.failures, *(self.accounts.failures if self.accounts else ()))
         of = self.applied + self.skipped + len(self.failures) + (self.accounts.looked_at if self.accounts else 0)
@@ -90,9 +91,9 @@ class RefreshReport(NamedTuple):
             return Unauthorized(
                 f"the API server stopped accepting the function's role during the run; check its access entry. {text}"
             )
-        if self.not_made:
+        if self.not_made and not self.dry_run:
             return sources_failed(self.not_made)
-        if failures and is_by_hand:
+        if failures and is_by_hand and not self.dry_run:
             return ObjectsFailed(f"{text}; the log has every one with its remedy")
         return self.accounts.error if self.accounts else None
 

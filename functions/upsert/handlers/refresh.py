@@ -14,7 +14,8 @@ from upsert.telemetry import Context, Telemetry
 def handler(event: dict[str, Any], context: Context) -> dict[str, Any] | list[str]:
     """Refresh what the event asks for and return the summary, or answer what a fleet's state machine asks.
 
-    Raises an `UpsertError` if the run could not go on, if a source failed, or if anything failed and a person waits.
+    Raises an `UpsertError` if the run could not go on; unless it is a dry run, also if a source failed, or if anything
+    failed and a person waits.
     """
     with Telemetry(context, is_watched=not callers.is_by_hand(event)) as telemetry:
         return _run(event, context, telemetry)
