@@ -94,8 +94,10 @@ assets: .venv/dev/.installed .venv/go/.installed ## find or build the control pl
 	@$(DEV)/python -m tests.support.assets
 
 .PHONY: build
-build: .venv/sam/.installed ## build what ships (ARCHITECTURE=arm64 or x86_64)
-	$(SAM)/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
+build: .venv/sam/.installed ## build what ships (ARCHITECTURE=arm64 or x86_64, OBJECTS=my.yaml)
+	@# Without MAKEFLAGS, by which the make that sam runs would have OBJECTS as it was given.
+	MAKEFLAGS= OBJECTS="$(if $(filter /%,$(OBJECTS)),,$(CURDIR)/)$(OBJECTS)" \
+		$(SAM)/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
 
 .PHONY: objects
 objects: .venv/compiler/.installed ## put a file of objects into the built functions (OBJECTS=my.yaml)
@@ -115,7 +117,7 @@ release: .venv/compiler/.installed .venv/release/.installed ## write dist: all t
 	@built="$$(mktemp -d)"; trap 'rm -rf "$$built"' EXIT; \
 	  for name in RefreshFunction AdoptFunction DependenciesLayer; do \
 	    mkdir "$$built/$$name"; folder=functions; [ "$$name" != DependenciesLayer ] || folder=layers/dependencies; \
-	    echo "==> building $$name" >&2; $(MAKE) --silent -C "$$folder" "build-$$name" ARTIFACTS_DIR="$$built/$$name" >&2; \
+	    echo "==> building $$name" >&2; $(MAKE) --silent -C "$$folder" "build-$$name" OBJECTS= ARTIFACTS_DIR="$$built/$$name" >&2; \
 	  done; \
 	  PYTHONPATH=functions "$(PYTHON)" -m tests.release "$$built" "$$built/dist"; rm -rf dist; mv "$$built/dist" dist
 

@@ -1,9 +1,11 @@
 """functions/Makefile makes of the source what each function ships: no more than it runs, the same bytes everywhere."""
 
 import ast
+import base64
 import importlib.util
 import json
 import marshal
+import re
 import os
 import shutil
 import subprocess
@@ -23,13 +25,13 @@ FUNCTIONS_BUILT = ("RefreshFunction", "AdoptFunction")
 type Files = dict[str, bytes]
 
 
-def make(function: str, target: Path, source: Path = FUNCTIONS) -> subprocess.CompletedProcess[str]:
+def make(function: str, target: Path, source: Path = FUNCTIONS, objects: str = "") -> subprocess.CompletedProcess[str]:
     """Build one function into the folder `target`, as `sam build` does."""
     target.mkdir(parents=True)
     return subprocess.run(
         ["make", "--silent", f"build-{function}"],
         cwd=source,
-        env={**os.environ, "PYTHON": sys.executable, "ARTIFACTS_DIR": str(target)},
+        env={**os.environ, "PYTHON": sys.executable, "ARTIFACTS_DIR": str(target), "OBJECTS": objects},
         capture_output=True,
         text=True,
         timeout=120,
@@ -88,6 +90,10 @@ def imported(file: Path) -> Iterator[str]:
                 names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
             case ast.Import():
                 names = [alias.name for alias in node.names]
+            # A row of a table, which is imported by its text.
+            case ast.Constant(value=str(text)) if file.name == "__init__.py":
+                package = ".".join(file.relative_to(FUNCTIONS).parent.parts)
+                names = [f"{package}.{text.partition('.')[0]}"] if re.fullmatch(r"\w+\.[A-Z_]+", text) else []
             case _:
                 continue
         for name in names:
@@ -133,6 +139,43 @@ def test_the_shipped_file_of_objects_names_the_one_pull_secret(built: dict[str, 
     assert [(one["kind"], one["type"], one["name"], one["on_conflict"]) for one in compiled["objects"]] == [
         ("Secret", "docker-registry", "aws-ecr-token", "take-over")
     ]
+
+
+MINE = """\
+version: 1
+objects:
+  - kind: ConfigMap
+    name: mine
+    data: {notice: {file: notice.txt}}
+    namespaces: {include: [team-a]}
+"""
+
+
+@pytest.mark.parametrize("function", FUNCTIONS_BUILT)
+def test_a_file_of_ones_own_is_compiled_as_it_lies_with_what_is_beside_it(function: str, tmp_path: Path) -> None:
+    mine = tmp_path / "my own" / "objects.yaml"
+    mine.parent.mkdir()
+    mine.write_text(MINE)
+    (mine.parent / "notice.txt").write_text("kept beside it")
+    done = make(function, tmp_path / "built", objects=str(mine))
+    assert done.returncode == 0, done.stderr
+    compiled = files(tmp_path / "built")["objects.json"]
+    assert [one["name"] for one in json.loads(compiled)["objects"]] == ["mine"]
+    assert base64.b64encode(b"kept beside it") in compiled
+    assert f"The objects are those of {mine}\n" in done.stdout
+
+
+def test_without_one_the_shipped_file_is_compiled_and_said(built: dict[str, Files], tmp_path: Path) -> None:
+    done = make("RefreshFunction", tmp_path / "built")
+    assert "The objects are those of the shipped functions/objects.yaml\n" in done.stdout
+    assert files(tmp_path / "built") == built["RefreshFunction"]
+
+
+def test_a_path_that_the_builds_own_folder_has_not_is_refused(tmp_path: Path) -> None:
+    done = make("RefreshFunction", tmp_path / "built", objects="my/objects.yaml")
+    assert done.returncode != 0
+    assert "OBJECTS=my/objects.yaml is no whole path" in done.stderr
+    assert not files(tmp_path / "built")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS_BUILT)

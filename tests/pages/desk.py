@@ -17,7 +17,7 @@ from tests.support.world import STACK, Run, World
 _VENVS = ROOT / ".venv"
 
 # What whoever types commands does not have: the settings of these tests, and those of a `make` that runs them.
-_NOT_A_PERSONS = ("PYTHONPATH", "PYTHON", *OF_MAKE)
+_NOT_A_PERSONS = ("PYTHONPATH", "PYTHON", "OBJECTS", *OF_MAKE)
 
 
 class CommandFailed(Exception):

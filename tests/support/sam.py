@@ -115,6 +115,7 @@ def _sam(*arguments: str, environment: Mapping[str, str] | None = None, folder: 
                 **os.environ,
                 **(environment or {}),
                 "SAM_CLI_TELEMETRY": "0",
+                "OBJECTS": "",
                 "TMPDIR": str(workspace.folder),
                 # The build runs python3.13, and only the virtual environment is sure to have it.
                 "PATH": f"{BIN}:{os.environ['PATH']}",
