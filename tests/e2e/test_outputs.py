@@ -84,6 +84,18 @@ def test_the_emergency_refresh_refreshes_everything(world: World, tmp_path: Path
     assert all(after[name][1] != version for name, (_, version) in before.items())
 
 
+def test_what_the_emergency_refresh_prints_is_added_to_a_file_and_replaces_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.log"
+    run(f"{{ echo before; {world.outputs['RefreshNow']}; }} > {kept}", world, tmp_path)
+    before, after = kept.read_text().split("\n", 1)
+    summary, end = json.JSONDecoder().raw_decode(after)
+    metadata = json.loads(after[end:])
+    assert before == "before"
+    assert (summary["applied"], metadata["StatusCode"]) == (len(NAMESPACES), 200)
+
+
 def test_the_emergency_refresh_of_a_fleet_refreshes_every_cluster(fleet: Fleet, tmp_path: Path) -> None:
     assert run(LOOKS["FleetArn"].format(fleet.outputs["FleetArn"]), fleet, tmp_path) == fleet.outputs["FleetArn"]
     started = run(fleet.outputs["RefreshNow"], fleet, tmp_path, says_region=True)

@@ -545,7 +545,7 @@ def output(name: str, **parameters: str) -> str:
 def test_an_emergency_refresh_is_one_command_that_needs_no_file() -> None:
     assert output("RefreshNow") == (
         "echo '{}' | aws lambda invoke --region eu-central-1 --function-name RefreshFunction"
-        " --payload fileb:///dev/stdin --cli-read-timeout 0 /dev/stdout"
+        " --payload fileb:///dev/stdin --cli-read-timeout 0 /dev/stdout | cat"
     )
 
 
