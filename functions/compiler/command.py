@@ -12,7 +12,8 @@ from upsert.errors import InputError
 def run(arguments: Sequence[str]) -> int:
     """Do what the command line says and return the exit status: 0, or 1 if the file is wrong or cannot be read.
 
-    Faults go to standard error, one a line. Standard output holds what was asked for and nothing else.
+    What is told, faults above all, goes to standard error, one a line. Standard output holds what was asked for and
+    nothing else.
     """
     options = _parser().parse_intermixed_args(arguments)
     try:
@@ -23,6 +24,10 @@ def run(arguments: Sequence[str]) -> int:
             sys.stdout.write(
                 rbac.roles(found, cluster=options.cluster, is_adopter=options.adopter, source=str(options.source))
             )
+            if len(found.clusters) > 1 and not options.cluster:
+                whose = f"the roles are for the objects of all {len(found.clusters)} clusters, which get the same"
+                said = f"{options.source}: {whose}; CLUSTER=NAME prints those of one"
+                print(said, file=sys.stderr)  # noqa: T201 - a command tells
         for file in files.write(compiled.as_json(found), options.targets):
             print(f"{options.source}: compiled into {file}", file=sys.stderr)  # noqa: T201 - a command tells
     except InputError as error:

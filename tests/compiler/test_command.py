@@ -10,7 +10,7 @@ import pytest
 from compiler import files
 from compiler.command import run
 from compiler.loading import MOST_BYTES
-from tests.compiler.cases import KINDS, RICH, a_file, an_object
+from tests.compiler.cases import KINDS, NAMED_CLUSTERS, RICH, a_file, an_object
 
 GOLDEN = (Path(__file__).parent / "golden" / "rich.json").read_text()
 OLD = "the old text\n"
@@ -123,6 +123,26 @@ def test_it_prints_the_roles_when_asked(source: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr()
     assert said.err == ""
     assert said.out.startswith("# What the adopter may do in your cluster")
+
+
+@pytest.mark.parametrize(
+    ("clusters", "cluster", "said"),
+    [
+        (NAMED_CLUSTERS, (), "all 3 clusters, which get the same; CLUSTER=NAME prints those of one\n"),
+        (NAMED_CLUSTERS, ("--cluster", "test"), ""),
+        ("clusters: [{name: test}]", (), ""),
+        ("", (), ""),
+    ],
+)
+def test_roles_for_several_clusters_are_told_to_be(
+    source: Path, capsys: pytest.CaptureFixture[str], clusters: str, cluster: tuple[str, ...], said: str
+) -> None:
+    source.write_text(a_file(an_object(), more=clusters))
+    assert run(["--rbac", *cluster, str(source)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.endswith(said)
+    assert bool(printed.err) is bool(said)
+    assert printed.out.startswith("# What the refresher may do in your cluster")
 
 
 def test_roles_of_a_wrong_file_are_none(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
