@@ -186,7 +186,10 @@ def test_refusals_of_some_namespaces_do_not_hold_up_the_others(aws: Aws, plane: 
     patient = seconds_until(seen, names[:20], began)
     print(f"\nproof: namespaces={len(names)} refused={len(some)} last_healthy={healthy:.1f}s last={patient:.1f}s")
     # Two refusals, each with a second that the server asks for.
-    assert healthy < 2.0 <= patient
+    assert healthy < patient >= 2.0
+    # Sixteen are under way at once, so the first of those that were refused may come again beside the last of the rest.
+    tries = [passage.nth for passage, _ in proxy.history if passage.method == "PATCH"]
+    assert max(at for at, nth in enumerate(tries) if nth == 1) < tries.index(2) + 16
     assert seen.reasons == {}
 
 
