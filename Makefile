@@ -27,11 +27,11 @@ help: ## show this list
 
 .PHONY: demo
 demo: $(TOOLS) ## deploy to a local emulator and watch it refresh a real API server (KEEP=1 leaves it running, FROM=dist takes a release)
-	$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo
+	@$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo
 
 .PHONY: demo-adopt
 demo-adopt: $(TOOLS) ## take over Secrets that something else wrote: check, import, adopt, refresh
-	$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo_adopt
+	@$(WITH_ASSETS) PYTHONPATH=functions $(DEV)/python -m tests.demo_adopt
 
 .PHONY: test
 test: $(TOOLS) ## run all tests but the long ones
@@ -49,7 +49,7 @@ versions: $(TOOLS) ## run the tests of what Kubernetes does on the newest and on
 
 .PHONY: bench
 bench: $(TOOLS) .venv/bench/.installed ## measure the performance targets side by side, and plot them (PARTS="own_time …")
-	$(WITH_ASSETS) PYTHONPATH=functions \
+	@$(WITH_ASSETS) PYTHONPATH=functions \
 		$(DEV)/python -m bench $(PARTS)
 
 .PHONY: figures
