@@ -121,5 +121,5 @@ def _entry(one: Object, found: Split) -> list[str]:
         return []
     kept = [part for part in one.parts if part.ref.source in value_plan.MOST_BYTES]
     has_more = " beside what it has from files" if len(kept) < len(one.parts) else ""
-    head = f"# {one.name}: in functions/objects.yaml, instead of its data and data_from{has_more}"
+    head = f"# {one.name}: in the file of objects, instead of its data and data_from{has_more}"
     return [head, *value_plan.entry_lines([*kept, *found.added])]

@@ -27,6 +27,7 @@ REPOSITORY = Path(__file__).parents[2]
 DOCUMENT = REPOSITORY / "docs" / "adopting.md"
 NAME, TEAM = "api-config", "team-api"
 LIVE = {"DB_PASSWORD": b"correct-horse-battery-staple-9", "LOG_TOKEN": b"a-token\n", "keystore.p12": b"\x00\xff store"}
+PRINTED = ["|", "jq", "-r", ".lines[]? // ."]
 INDENTED = re.compile(r"(?:^ {7}\S.*\n)+", re.MULTILINE)
 BLOCK = re.compile(r"^( *)```(yaml|sh)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 
@@ -82,10 +83,10 @@ class Reader:
             case ["sam", "deploy", *overrides]:
                 self.deploy(overrides)
             case ["sam", "remote", "invoke", function, "--event", event, *rest]:
-                assert not rest or rest == ["|", "jq", "-r", ".lines[]"]
+                assert not rest or rest == PRINTED
                 self.invoke(function, event)
             case ["sam", "remote", "invoke", function, "--event-file", file, *rest]:
-                assert not rest or rest == ["|", "jq", "-r", ".lines[]"]
+                assert not rest or rest == PRINTED
                 self.invoke(function, (REPOSITORY / file).read_text())
             case ["#", "functions/objects.yaml,", "in", "registries:", *item]:
                 more = yaml.safe_load(" ".join(item))

@@ -188,7 +188,7 @@ class TestWhatTheFileLacks:
         found = lines(aws.adopt(IMPORT, **file(data)))
         assert found[:3] == [f"{TEAM}/{NAME}/{key}: imported" for key in sorted(LIVE)]
         assert found[3:] == [
-            f"# {NAME}: in functions/objects.yaml, instead of its data and data_from",
+            f"# {NAME}: in the file of objects, instead of its data and data_from",
             "data:",
             "  DB_PASSWORD: {secret: apps/api, member: db_password}",
             "  WEB_HOOK: {secret: apps/api, member: WEB_HOOK}",

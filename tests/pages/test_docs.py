@@ -104,6 +104,8 @@ def test_questions_to_the_logs(deployed: Desk) -> None:
     words = {"LOG_GROUP": deployed.outputs()["LogGroup"]}
     (answers,) = deployed.follow("docs/runbook.md", "Questions to the logs", words)
     assert re.search(rf"^ *{CLUSTER} +secret/{SECRET} +{TEAM} +1 ", answers, re.MULTILINE)
+    records = [json.loads(line) for line in answers.splitlines() if line.startswith('{"')]
+    assert {one["namespace"] for one in records} == {"team-a"}
 
 
 def test_new_namespaces(deployed: Desk) -> None:
