@@ -1,8 +1,8 @@
 """`make demo`: deploy the real stack locally, let it refresh 25 namespaces, and prove what happened.
 
 Exit status 0 means that every namespace ended as it should, 1 that one did not, 2 that the demo could not be played.
-With KEEP=1 everything is left running until Ctrl-C. FROM=dist deploys a release (`make release`) in place of this tree.
-PICTURE=file.svg draws the last screen, for the README.
+With KEEP=1 everything is left running until Ctrl-C or SIGTERM. FROM=dist deploys a release (`make release`) in place of
+this tree. PICTURE=file.svg draws the last screen, for the README.
 """
 
 import json
@@ -21,14 +21,15 @@ from tests.demo.evidence import gather, scheduled
 from tests.demo.readers import Readers, look
 from tests.demo.screen import Detail, Screen
 from tests.demo.verdict import MINIMUM_READS, MINIMUM_SCHEDULED, Evidence, Sight, judge
-from tests.support import assets
+from tests.support import assets, sam
 from tests.support.audit import AuditLog
 from tests.support.controlplane import KubectlFailed
 from tests.support.objects import SECRET, entry
 from tests.support.processes import ChildFailed
 from tests.support.sam import SamFailed
 from tests.support.story import READABLE_ARNS
-from tests.support.world import World
+from tests.support.template import ROOT
+from tests.support.world import CLUSTER, STACK, World
 
 EMERGENCY = Path(__file__).parents[2] / "events" / "emergency.json"
 
@@ -78,9 +79,6 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
     _show(screen, evidence)
     world.set_schedule(enabled=False)
     objects = objects_act.play(world, screen)
-    if keep:
-        world.set_schedule(enabled=True)
-        _tell_how_to_play(world, screen)
     screen.verdict(verdict, evidence)
     for problem in objects.problems():
         screen.line(f"  ✗ {problem}", "bold red")
@@ -88,6 +86,8 @@ def play(world: World, screen: Screen, *, keep: bool) -> int:
     if picture := os.environ.get("PICTURE"):
         Path(picture).write_text(screen.picture())
     if keep:
+        world.set_schedule(enabled=True)
+        _tell_how_to_play(world, screen)
         _wait_for_interrupt()
     return 1 if verdict.problems or [*objects.problems()] else 0
 
@@ -128,15 +128,26 @@ def _show(screen: Screen, evidence: Evidence) -> None:
 
 
 def _tell_how_to_play(world: World, screen: Screen) -> None:
-    screen.head("All of it stays up, the schedule too (KEEP=1). Ctrl-C ends and removes it")
+    # Not `make`, whose shell passes no signal on.
+    end = f"Ctrl-C ends and removes it, or, where it runs in the background: kill {os.getpid()}"
+    screen.head(f"All of it stays up, the schedule too (KEEP=1). {end}")
+    programs = (sam.BIN, ROOT / ".venv" / "cli" / "bin", assets.locate())
     variables = {
         "KUBECONFIG": str(world.control_plane.kubeconfig(world.control_plane.token_of("admin"))),
-        "PATH": f"{assets.locate()}:$PATH",
+        "PATH": ":".join((*map(str, programs), "$PATH")),
+        "SAM_CLI_TELEMETRY": "0",
         **world.aws.client_environment,
     }
+    screen.line("For the README's steps under Deploy, in another shell and in this folder:")
     for name, value in variables.items():
-        screen.line(f"  export {name}={value}")
-    screen.line(f"  # the API server is {world.control_plane.endpoint}, the function {world.function}")
+        screen.line(f'  export {name}="{value}"')
+    for line in (
+        f"The cluster's name is {CLUSTER}: ClusterName={CLUSTER}. Its API server is {world.control_plane.endpoint}.",
+        f"A stack {STACK} is there already, with a schedule each minute. The steps update it, and the second one",
+        "switches the schedule off, until the fourth. It keeps CreateAccessEntry=false and Monitoring=false, since the",
+        "emulator knows no access entries and no saved queries in a stack: so update it, and do not delete it.",
+    ):
+        screen.line(f"  # {line}")
     screen.line(f"  kubectl get secrets -A --field-selector metadata.name={SECRET} --show-managed-fields -o yaml")
 
 
