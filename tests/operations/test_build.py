@@ -5,8 +5,8 @@ import base64
 import importlib.util
 import json
 import marshal
-import re
 import os
+import re
 import shutil
 import subprocess
 import sys
