@@ -58,7 +58,7 @@ def _workers(axes: Any, values: dict[str, float]) -> None:
     rates = [values[f"throughput_{workers}_workers"] for workers in _WORKERS]
     axes.plot(_WORKERS, rates, marker="o", color=_OURS)
     axes.axhline(values["throughput_wrk"], color=_BEST, linestyle="--")
-    axes.annotate("wrk", (_WORKERS[0], values["throughput_wrk"]), color=_BEST, va="bottom")
+    axes.annotate("wrk", (_WORKERS[0], values["throughput_wrk"]), color=_BEST, va="top")
     axes.set_xscale("log", base=2)
     axes.set_xticks(_WORKERS, [str(workers) for workers in _WORKERS])
     axes.set_ylim(bottom=0)
@@ -104,7 +104,7 @@ def _trouble(axes: Any, values: dict[str, float]) -> None:
         "whole run, with what hangs": values["dead_webhook_run"] / 10,
     }
     _bars(axes, bars, [_BEST, _OURS, _OTHERS], "{:.2f}")
-    axes.set_title("A dead webhook, in times its timeout of 10 s")
+    axes.set_title("A dead webhook, in its timeouts of 10 s")
 
 
 def _side_by_side(axes: Any, values: dict[str, float]) -> None:
