@@ -76,7 +76,7 @@ def kind(control_plane: ControlPlane) -> Iterator[str]:
             }
         )
     )
-    control_plane.kubectl("wait", "--for=condition=Established", f"crd/externalsecrets.{GROUP}", "--timeout=30s")
+    control_plane.wait_established(f"externalsecrets.{GROUP}")
     yield f"{GROUP}/v1"
     control_plane.kubectl("delete", "crd", f"externalsecrets.{GROUP}")
 

@@ -291,7 +291,7 @@ def test_from_external_secrets_operator(desk: Desk) -> None:
     plane, team = desk.world.control_plane, "team-api"
     plane.create_namespace(team)
     plane.apply_yaml(EXTERNAL_SECRETS)
-    plane.kubectl("wait", "--for=condition=Established", "crd/externalsecrets.external-secrets.io", "--timeout=60s")
+    plane.wait_established("externalsecrets.external-secrets.io")
     root = f"/apis/external-secrets.io/v1/namespaces/{team}/externalsecrets"
     theirs = {"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": {"name": "api-config"}}
     made = plane.request("POST", root, theirs | {"spec": {"target": {"creationPolicy": "Owner"}}})

@@ -181,6 +181,18 @@ class ControlPlane:
             raise KubectlFailed(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
         return done.stdout
 
+    def wait_established(self, crd: str, timeout: float = 60.0) -> None:
+        """Wait until a CustomResourceDefinition is served; `kubectl wait` fails on one that has no conditions yet."""
+        deadline = time.monotonic() + timeout
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd}"
+        while not any(
+            one["type"] == "Established" and one["status"] == "True"
+            for one in self.request("GET", path).get("status", {}).get("conditions") or ()
+        ):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{crd} was not established within {timeout:.0f} s")
+            time.sleep(0.1)
+
     def request(
         self,
         method: str,
